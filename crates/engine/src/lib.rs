@@ -31,6 +31,7 @@ mod values;
 
 pub use lane::complete::State;
 pub use lane::gate::Gate;
+pub use lane::services::Service;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
@@ -45,7 +46,7 @@ pub use rank::window::{Aim, Backing, Window};
 pub use values::comm::{Comm, Comparison};
 pub use values::counted_work::CountedWork;
 pub use values::datatype::Datatype;
-pub use values::error::{Error, Result};
+pub use values::error::{Error, Outside, Result};
 pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer, SendParts, SharedMemory};

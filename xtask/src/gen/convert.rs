@@ -271,7 +271,7 @@ impl Shape<'_> {
     }
 }
 
-/// The conversion of a handle given by value. Files and messages stay as they are.
+/// The conversion of a handle given by value. Messages stay as they are.
 fn handle(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "COMMUNICATOR" => "comm",
@@ -280,6 +280,7 @@ fn handle(kind: &str) -> Option<&'static str> {
         "OPERATION" => "op",
         "INFO" => "info",
         "ERRHANDLER" => "errhandler",
+        "FILE" => "file",
         "SESSION" => "session",
         "WINDOW" => "window",
         _ => return None,
@@ -291,6 +292,7 @@ fn null(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "COMMUNICATOR" => "MPI_COMM_NULL",
         "DATATYPE" => "MPI_DATATYPE_NULL",
+        "FILE" => "MPI_FILE_NULL",
         "GROUP" => "MPI_GROUP_NULL",
         "WINDOW" => "MPI_WIN_NULL",
         _ => return None,

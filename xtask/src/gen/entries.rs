@@ -354,6 +354,9 @@ impl ScopeOf {
 
 /// That of the first communicator, file, request, session, window or message among the arguments. Of several requests in an array, the lane only.
 fn scope(function: &Function) -> ScopeOf {
+    if is_about_files(function) {
+        return ScopeOf { variant: "Files", arguments: Vec::new() };
+    }
     for (kind, variant) in [
         ("COMMUNICATOR", "Comm"),
         ("FILE", "File"),
@@ -365,7 +368,9 @@ fn scope(function: &Function) -> ScopeOf {
             return ScopeOf { variant, arguments: vec![name] };
         }
     }
-    for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt"), ("WINDOW", "WinAt")] {
+    for (kind, variant) in
+        [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt"), ("WINDOW", "WinAt"), ("FILE", "FileAt")]
+    {
         let given =
             |param: &&Param| param.kind == kind && param.dir != Direction::Out && param.length.is_none();
         if let Some(name) = function.params.iter().find(given).map(rust_name) {
@@ -379,6 +384,12 @@ fn scope(function: &Function) -> ScopeOf {
         return ScopeOf { variant: "Requests", arguments: vec![rust_name(array), length.clone()] };
     }
     ScopeOf { variant: "Process", arguments: Vec::new() }
+}
+
+/// Whether the errors of a function belong to no open file, but to the handler that files begin with (MPI section 14.7).
+fn is_about_files(function: &Function) -> bool {
+    ["MPI_File_open", "MPI_File_delete", "MPI_Register_datarep", "MPI_Register_datarep_c"]
+        .contains(&function.name.as_str())
 }
 
 /// The first input of a kind that is given by value.

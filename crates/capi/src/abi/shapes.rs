@@ -355,6 +355,62 @@ MPI_Status_set_elements_x status:s= datatype:t< count:v<\n\
 MPI_Status_set_error status:s= err:v<\n\
 MPI_Status_set_source status:s= source:r<\n\
 MPI_Status_set_tag status:s= tag:v<\n\
+MPI_File_close fh:.=\n\
+MPI_File_delete filename:.<* info:i<\n\
+MPI_File_get_amode fh:v< amode:v>\n\
+MPI_File_get_atomicity fh:v< flag:v>\n\
+MPI_File_get_byte_offset fh:v< offset:v< disp:v>\n\
+MPI_File_get_group fh:v< group:g>\n\
+MPI_File_get_info fh:v< info_used:i>\n\
+MPI_File_get_position fh:v< offset:v>\n\
+MPI_File_get_position_shared fh:v< offset:v>\n\
+MPI_File_get_size fh:v< size:v>\n\
+MPI_File_get_type_extent fh:v< datatype:t< extent:v>\n\
+MPI_File_get_view fh:v< disp:v> etype:t> filetype:t> datarep:.>*\n\
+MPI_File_iread fh:v< buf:b> count:v< datatype:t< request:q>\n\
+MPI_File_iread_all fh:v< buf:b> count:v< datatype:t< request:q>\n\
+MPI_File_iread_at fh:v< offset:v< buf:b> count:v< datatype:t< request:q>\n\
+MPI_File_iread_at_all fh:v< offset:v< buf:b> count:v< datatype:t< request:q>\n\
+MPI_File_iread_shared fh:v< buf:b> count:v< datatype:t< request:q>\n\
+MPI_File_iwrite fh:v< buf:b< count:v< datatype:t< request:q>\n\
+MPI_File_iwrite_all fh:v< buf:b< count:v< datatype:t< request:q>\n\
+MPI_File_iwrite_at fh:v< offset:v< buf:b< count:v< datatype:t< request:q>\n\
+MPI_File_iwrite_at_all fh:v< offset:v< buf:b< count:v< datatype:t< request:q>\n\
+MPI_File_iwrite_shared fh:v< buf:b< count:v< datatype:t< request:q>\n\
+MPI_File_open comm:c< filename:.<* amode:v< info:i< fh:v>\n\
+MPI_File_preallocate fh:v< size:v<\n\
+MPI_File_read fh:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_read_all fh:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_read_all_begin fh:v< buf:b> count:v< datatype:t<\n\
+MPI_File_read_all_end fh:v< buf:b> status:s>\n\
+MPI_File_read_at fh:v< offset:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_read_at_all fh:v< offset:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_read_at_all_begin fh:v< offset:v< buf:b> count:v< datatype:t<\n\
+MPI_File_read_at_all_end fh:v< buf:b> status:s>\n\
+MPI_File_read_ordered fh:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_read_ordered_begin fh:v< buf:b> count:v< datatype:t<\n\
+MPI_File_read_ordered_end fh:v< buf:b> status:s>\n\
+MPI_File_read_shared fh:v< buf:b> count:v< datatype:t< status:s>\n\
+MPI_File_seek fh:v< offset:v< whence:v<\n\
+MPI_File_seek_shared fh:v< offset:v< whence:v<\n\
+MPI_File_set_atomicity fh:v< flag:v<\n\
+MPI_File_set_info fh:v< info:i<\n\
+MPI_File_set_size fh:v< size:v<\n\
+MPI_File_set_view fh:v< disp:v< etype:t< filetype:t< datarep:.<* info:i<\n\
+MPI_File_sync fh:v<\n\
+MPI_File_write fh:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_File_write_all fh:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_File_write_all_begin fh:v< buf:b< count:v< datatype:t<\n\
+MPI_File_write_all_end fh:v< buf:b< status:s>\n\
+MPI_File_write_at fh:v< offset:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_File_write_at_all fh:v< offset:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_File_write_at_all_begin fh:v< offset:v< buf:b< count:v< datatype:t<\n\
+MPI_File_write_at_all_end fh:v< buf:b< status:s>\n\
+MPI_File_write_ordered fh:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_File_write_ordered_begin fh:v< buf:b< count:v< datatype:t<\n\
+MPI_File_write_ordered_end fh:v< buf:b< status:s>\n\
+MPI_File_write_shared fh:v< buf:b< count:v< datatype:t< status:s>\n\
+MPI_Register_datarep datarep:.<* read_conversion_fn:.< write_conversion_fn:.< dtype_file_extent_fn:.< extra_state:.<\n\
 MPI_Pcontrol level:v<\n\
 MPI_Type_create_f90_complex p:v< r:v< newtype:t>\n\
 MPI_Type_create_f90_integer r:v< newtype:t>\n\

@@ -86,9 +86,12 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
         Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
             if *message == MPI_MESSAGE_NULL { nobody } else { requests.comm_of_message(*message) }
         }),
-        Scope::File(file) => {
-            return (Arc::clone(&state.handlers.file()), Object(Bearer::File, file.0));
+        Scope::File(file) => return of_file(state, file),
+        // SAFETY: as above.
+        Scope::FileAt(at) => {
+            return of_file(state, unsafe { at.as_ref() }.copied().unwrap_or(MPI_FILE_NULL));
         }
+        Scope::Files => return of_file(state, MPI_FILE_NULL),
         Scope::Session(handle) => {
             if let Some(session) = state.sessions.get(handle) {
                 return (session.errhandler(), Object(Bearer::Session, handle.0));
@@ -106,6 +109,11 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
         },
         Scope::Process | Scope::Requests(..) => nobody,
     };
+    if let Some(file) = state.files.get(MPI_File(comm.0)) {
+        // A request of a file names the file.
+        let handler = Arc::clone(&file.errhandler.borrow());
+        return (handler, Object(Bearer::File, comm.0));
+    }
     let handler = |handle: MPI_Comm| {
         call.in_lane(if state.has_lanes() { lane_of(handle.0) } else { 0 }, |_| {
             let comm = state.comms.get(handle)?;
@@ -115,6 +123,15 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
     };
     let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(handler);
     found.unwrap_or_else(|| (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)))
+}
+
+/// The handler of an open file, or that of all others.
+fn of_file(state: &State, handle: MPI_File) -> (Arc<Errhandler>, Object) {
+    let handler = match state.files.get(handle) {
+        Some(file) => Arc::clone(&file.errhandler.borrow()),
+        None => Arc::clone(&state.handlers.file()),
+    };
+    (handler, Object(Bearer::File, handle.0))
 }
 
 /// The handler of a window that was not freed.

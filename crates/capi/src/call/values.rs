@@ -3,6 +3,7 @@
 use core::ffi::{c_int, c_void};
 use std::cell::OnceCell;
 use std::ops::Deref;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{Counted, Rank};
@@ -10,7 +11,7 @@ use engine::{Counted, Rank};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errors::Outcome;
-use crate::handles::{CommRef, Errhandler, Group, Op, Requests, Type, Window, lane_of};
+use crate::handles::{CommRef, Errhandler, File, Group, Op, Requests, Type, Window, lane_of};
 use crate::process::{Seat, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
@@ -83,6 +84,7 @@ pub(crate) struct Shared {
     pub(crate) ops: Held<Op, 1>,
     pub(crate) groups: Held<Group, 2>,
     pub(crate) windows: Held<Window, 1>,
+    pub(crate) files: Held<Rc<File>, 1>,
     pub(crate) errhandlers: Held<Arc<Errhandler>, 1>,
 }
 
@@ -95,6 +97,7 @@ impl Shared {
             ops: Held::default(),
             groups: Held::default(),
             windows: Held::default(),
+            files: Held::default(),
             errhandlers: Held::default(),
         }
     }
@@ -146,6 +149,9 @@ pub(crate) enum Scope {
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
     WinAt(*const MPI_Win),
+    FileAt(*const MPI_File),
+    /// No file that is open: the handler that files begin with.
+    Files,
     /// An array of requests, for the lane only: the errors of each go to its own communicator. So many of them are looked at.
     Requests(*const MPI_Request, c_int),
     /// None of these: MPI_COMM_SELF.
@@ -161,15 +167,18 @@ impl Scope {
         match self {
             Scope::Comm(MPI_Comm(handle))
             | Scope::Request(MPI_Request(handle))
-            | Scope::Win(MPI_Win(handle)) => lane_of(handle),
+            | Scope::Win(MPI_Win(handle))
+            | Scope::File(MPI_File(handle)) => lane_of(handle),
             // SAFETY: the caller's promise: null, or a readable handle.
             Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(0, |request| lane_of(request.0)),
             // SAFETY: as above.
             Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(0, |message| lane_of(message.0)),
             // SAFETY: as above.
             Scope::WinAt(at) => unsafe { at.as_ref() }.map_or(0, |window| lane_of(window.0)),
+            // SAFETY: as above.
+            Scope::FileAt(at) => unsafe { at.as_ref() }.map_or(0, |file| lane_of(file.0)),
             Scope::Requests(at, count) => first_lane(at, count),
-            Scope::File(_) | Scope::Session(_) | Scope::Process => 0,
+            Scope::Files | Scope::Session(_) | Scope::Process => 0,
         }
     }
 }
@@ -185,6 +194,8 @@ pub(crate) enum Whose {
     RequestAt(u8),
     MessageAt(u8),
     WinAt(u8),
+    FileAt(u8),
+    Files,
     Requests(u8, u8),
     Process,
 }
@@ -201,6 +212,8 @@ impl Whose {
             Whose::RequestAt(index) => Scope::RequestAt(Word::of(word(index))),
             Whose::MessageAt(index) => Scope::MessageAt(Word::of(word(index))),
             Whose::WinAt(index) => Scope::WinAt(Word::of(word(index))),
+            Whose::FileAt(index) => Scope::FileAt(Word::of(word(index))),
+            Whose::Files => Scope::Files,
             Whose::Requests(array, count) => Scope::Requests(Word::of(word(array)), Word::of(word(count))),
             Whose::Process => Scope::Process,
         }

@@ -1,6 +1,7 @@
 //! Numbers and handles given by value.
 
 use core::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{Counted, Dest, RequestId, Root, Source, Tag, TagMatch};
@@ -10,7 +11,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, without_lane};
+use crate::handles::{Comm, CommRef, Errhandler, File, Group, Info, Op, Session, Type, Window, without_lane};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -226,6 +227,13 @@ impl Call {
     pub(crate) fn window(&self, name: &'static str, handle: MPI_Win) -> Outcome<Window> {
         let found = self.state.windows.get(handle);
         found.ok_or_else(|| Fault::handle(MPI_ERR_WIN, name, handle.0, "a window"))
+    }
+
+    /// An open file.
+    #[inline(never)]
+    pub(crate) fn file(&self, name: &'static str, handle: MPI_File) -> Outcome<Rc<File>> {
+        let found = self.state.files.get(handle);
+        found.ok_or_else(|| Fault::handle(MPI_ERR_FILE, name, handle.0, "an open file"))
     }
 
     /// A number of elements or bytes.

@@ -3,6 +3,7 @@
 //! What is converted and how it is checked is the same: these only stand before the ones of [`Call`](crate::call::Call).
 
 use core::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::Counted;
@@ -12,7 +13,7 @@ use crate::call::{Call, Shared};
 use crate::convert::Numbers;
 use crate::convert::memory::Number;
 use crate::errors::Outcome;
-use crate::handles::{CommRef, Errhandler, Group, Op, Type, Window};
+use crate::handles::{CommRef, Errhandler, File, Group, Op, Type, Window};
 
 /// An array of numbers of one of the two widths, as given.
 #[derive(Clone, Copy)]
@@ -83,6 +84,12 @@ impl Shared {
     #[inline(never)]
     pub(crate) fn group(&self, name: &'static str, handle: MPI_Group) -> Outcome<&Group> {
         Ok(self.groups.hold((**self).group(name, handle)?))
+    }
+
+    /// An open file.
+    #[inline(never)]
+    pub(crate) fn file(&self, name: &'static str, handle: MPI_File) -> Outcome<&Rc<File>> {
+        Ok(self.files.hold((**self).file(name, handle)?))
     }
 
     /// A window.

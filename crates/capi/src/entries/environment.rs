@@ -151,6 +151,7 @@ pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut
 pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_File_call_errhandler"), Whose::File(0), [fh.word(), errorcode.word()], |call, &[fh, errorcode]| {
             let (fh, errorcode) = (<MPI_File>::of(fh), <c_int>::of(errorcode));
+            let fh = if fh == MPI_FILE_NULL { None } else { Some(call.file("fh", fh)?) };
             crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
         })
 }
@@ -175,6 +176,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhand
     unsafe {
         call::run_shared(call::entry!("MPI_File_get_errhandler"), Whose::File(0), [file.word(), errhandler.word()], |call, &[file, errhandler]| {
             let (file, errhandler) = (<MPI_File>::of(file), <*mut MPI_Errhandler>::of(errhandler));
+            let file = if file == MPI_FILE_NULL { None } else { Some(call.file("file", file)?) };
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_get_errhandler(call, file, errhandler)
         })
@@ -186,6 +188,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhand
 pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
     call::run_shared(call::entry!("MPI_File_set_errhandler"), Whose::File(0), [file.word(), errhandler.word()], |call, &[file, errhandler]| {
             let (file, errhandler) = (<MPI_File>::of(file), <MPI_Errhandler>::of(errhandler));
+            let file = if file == MPI_FILE_NULL { None } else { Some(call.file("file", file)?) };
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
         })

@@ -7,603 +7,1130 @@ use super::prelude::*;
 /// `MPI_File_close`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_close(fh: *mut MPI_File) -> c_int {
-    let _ = (fh,);
-    call::unsupported(call::entry!("MPI_File_close"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_close"), Whose::FileAt(0), [fh.word()], |call, &[fh]| {
+            let fh = <*mut MPI_File>::of(fh);
+            let fh = call.cell("fh", fh)?;
+            crate::imp::files::mpi_file_close(call, fh)
+        })
+    }
 }
 
 /// `MPI_File_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_delete(filename: *const c_char, info: MPI_Info) -> c_int {
-    let _ = (filename, info,);
-    call::unsupported(call::entry!("MPI_File_delete"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_delete"), Whose::Files, [filename.word(), info.word()], |call, &[filename, info]| {
+            let (filename, info) = (<*const c_char>::of(filename), <MPI_Info>::of(info));
+            let info = call.info("info", info)?;
+            let filename = call.string("filename", filename)?;
+            crate::imp::files::mpi_file_delete(call, filename, info)
+        })
+    }
 }
 
 /// `MPI_File_get_amode`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_amode(fh: MPI_File, amode: *mut c_int) -> c_int {
-    let _ = (fh, amode,);
-    call::unsupported(call::entry!("MPI_File_get_amode"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_amode"), Whose::File(0), [fh.word(), amode.word()], |call, &[fh, amode]| {
+            let (fh, amode) = (<MPI_File>::of(fh), <*mut c_int>::of(amode));
+            let fh = call.file("fh", fh)?;
+            let amode = call.out("amode", amode)?;
+            crate::imp::files::mpi_file_get_amode(call, &fh, amode)
+        })
+    }
 }
 
 /// `MPI_File_get_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_atomicity(fh: MPI_File, flag: *mut c_int) -> c_int {
-    let _ = (fh, flag,);
-    call::unsupported(call::entry!("MPI_File_get_atomicity"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_atomicity"), Whose::File(0), [fh.word(), flag.word()], |call, &[fh, flag]| {
+            let (fh, flag) = (<MPI_File>::of(fh), <*mut c_int>::of(flag));
+            let fh = call.file("fh", fh)?;
+            let flag = call.out("flag", flag)?;
+            crate::imp::files::mpi_file_get_atomicity(call, &fh, flag)
+        })
+    }
 }
 
 /// `MPI_File_get_byte_offset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_byte_offset(fh: MPI_File, offset: MPI_Offset, disp: *mut MPI_Offset) -> c_int {
-    let _ = (fh, offset, disp,);
-    call::unsupported(call::entry!("MPI_File_get_byte_offset"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_byte_offset"), Whose::File(0), [fh.word(), offset.word(), disp.word()], |call, &[fh, offset, disp]| {
+            let (fh, offset, disp) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut MPI_Offset>::of(disp));
+            let fh = call.file("fh", fh)?;
+            let disp = call.out("disp", disp)?;
+            crate::imp::files::mpi_file_get_byte_offset(call, &fh, offset, disp)
+        })
+    }
 }
 
 /// `MPI_File_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_group(fh: MPI_File, group: *mut MPI_Group) -> c_int {
-    let _ = (fh, group,);
-    call::unsupported(call::entry!("MPI_File_get_group"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_group"), Whose::File(0), [fh.word(), group.word()], |call, &[fh, group]| {
+            let (fh, group) = (<MPI_File>::of(fh), <*mut MPI_Group>::of(group));
+            let fh = call.file("fh", fh)?;
+            let group = call.out("group", group)?;
+            crate::imp::files::mpi_file_get_group(call, &fh, group)
+        })
+    }
 }
 
 /// `MPI_File_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_info(fh: MPI_File, info_used: *mut MPI_Info) -> c_int {
-    let _ = (fh, info_used,);
-    call::unsupported(call::entry!("MPI_File_get_info"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_info"), Whose::File(0), [fh.word(), info_used.word()], |call, &[fh, info_used]| {
+            let (fh, info_used) = (<MPI_File>::of(fh), <*mut MPI_Info>::of(info_used));
+            let fh = call.file("fh", fh)?;
+            let info_used = call.out("info_used", info_used)?;
+            crate::imp::files::mpi_file_get_info(call, &fh, info_used)
+        })
+    }
 }
 
 /// `MPI_File_get_position`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_position(fh: MPI_File, offset: *mut MPI_Offset) -> c_int {
-    let _ = (fh, offset,);
-    call::unsupported(call::entry!("MPI_File_get_position"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_position"), Whose::File(0), [fh.word(), offset.word()], |call, &[fh, offset]| {
+            let (fh, offset) = (<MPI_File>::of(fh), <*mut MPI_Offset>::of(offset));
+            let fh = call.file("fh", fh)?;
+            let offset = call.out("offset", offset)?;
+            crate::imp::files::mpi_file_get_position(call, &fh, offset)
+        })
+    }
 }
 
 /// `MPI_File_get_position_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_position_shared(fh: MPI_File, offset: *mut MPI_Offset) -> c_int {
-    let _ = (fh, offset,);
-    call::unsupported(call::entry!("MPI_File_get_position_shared"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_position_shared"), Whose::File(0), [fh.word(), offset.word()], |call, &[fh, offset]| {
+            let (fh, offset) = (<MPI_File>::of(fh), <*mut MPI_Offset>::of(offset));
+            let fh = call.file("fh", fh)?;
+            let offset = call.out("offset", offset)?;
+            crate::imp::files::mpi_file_get_position_shared(call, &fh, offset)
+        })
+    }
 }
 
 /// `MPI_File_get_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_size(fh: MPI_File, size: *mut MPI_Offset) -> c_int {
-    let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_get_size"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_size"), Whose::File(0), [fh.word(), size.word()], |call, &[fh, size]| {
+            let (fh, size) = (<MPI_File>::of(fh), <*mut MPI_Offset>::of(size));
+            let fh = call.file("fh", fh)?;
+            let size = call.out("size", size)?;
+            crate::imp::files::mpi_file_get_size(call, &fh, size)
+        })
+    }
 }
 
 /// `MPI_File_get_type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_type_extent(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int {
-    let _ = (fh, datatype, extent,);
-    call::unsupported(call::entry!("MPI_File_get_type_extent"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_type_extent"), Whose::File(0), [fh.word(), datatype.word(), extent.word()], |call, &[fh, datatype, extent]| {
+            let (fh, datatype, extent) = (<MPI_File>::of(fh), <MPI_Datatype>::of(datatype), <*mut MPI_Aint>::of(extent));
+            let fh = call.file("fh", fh)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let extent = call.out_number("extent", extent)?;
+            crate::imp::files_views::mpi_file_get_type_extent(call, &fh, &datatype, extent)
+        })
+    }
 }
 
 /// `MPI_File_get_type_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_type_extent_c(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Count) -> c_int {
-    let _ = (fh, datatype, extent,);
-    call::unsupported(call::entry!("MPI_File_get_type_extent_c"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_type_extent_c"), Whose::File(0), [fh.word(), datatype.word(), extent.word()], |call, &[fh, datatype, extent]| {
+            let (fh, datatype, extent) = (<MPI_File>::of(fh), <MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(extent));
+            let fh = call.file("fh", fh)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let extent = call.out_number("extent", extent)?;
+            crate::imp::files_views::mpi_file_get_type_extent(call, &fh, &datatype, extent)
+        })
+    }
 }
 
 /// `MPI_File_get_view`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_view(fh: MPI_File, disp: *mut MPI_Offset, etype: *mut MPI_Datatype, filetype: *mut MPI_Datatype, datarep: *mut c_char) -> c_int {
-    let _ = (fh, disp, etype, filetype, datarep,);
-    call::unsupported(call::entry!("MPI_File_get_view"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_get_view"), Whose::File(0), [fh.word(), disp.word(), etype.word(), filetype.word(), datarep.word()], |call, &[fh, disp, etype, filetype, datarep]| {
+            let (fh, disp, etype, filetype, datarep) = (<MPI_File>::of(fh), <*mut MPI_Offset>::of(disp), <*mut MPI_Datatype>::of(etype), <*mut MPI_Datatype>::of(filetype), <*mut c_char>::of(datarep));
+            let fh = call.file("fh", fh)?;
+            let disp = call.out("disp", disp)?;
+            let etype = call.out("etype", etype)?;
+            let filetype = call.out("filetype", filetype)?;
+            let datarep = call.out_string("datarep", datarep, MPI_MAX_DATAREP_STRING as usize)?;
+            crate::imp::files_views::mpi_file_get_view(call, &fh, disp, etype, filetype, datarep)
+        })
+    }
 }
 
 /// `MPI_File_iread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread)
+}
+
+/// What both forms of `MPI_File_iread` do.
+unsafe fn either_MPI_File_iread(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iread(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iread_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_all"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_all)
+}
+
+/// What both forms of `MPI_File_iread_all` do.
+unsafe fn either_MPI_File_iread_all(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iread_all(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iread_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_all_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_all)
 }
 
 /// `MPI_File_iread_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_at"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_at)
+}
+
+/// What both forms of `MPI_File_iread_at` do.
+unsafe fn either_MPI_File_iread_at(call: &Shared, &[fh, offset, buf, count, datatype, request]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, request) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iread_at(call, &fh, offset, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iread_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_at_all"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_at_all)
+}
+
+/// What both forms of `MPI_File_iread_at_all` do.
+unsafe fn either_MPI_File_iread_at_all(call: &Shared, &[fh, offset, buf, count, datatype, request]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, request) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iread_at_all(call, &fh, offset, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iread_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_at_all_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_at_all)
 }
 
 /// `MPI_File_iread_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_at_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_at)
 }
 
 /// `MPI_File_iread_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread)
 }
 
 /// `MPI_File_iread_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_shared"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_shared"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_shared)
+}
+
+/// What both forms of `MPI_File_iread_shared` do.
+unsafe fn either_MPI_File_iread_shared(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iread_shared(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iread_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_shared_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iread_shared_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iread_shared)
 }
 
 /// `MPI_File_iwrite`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite)
+}
+
+/// What both forms of `MPI_File_iwrite` do.
+unsafe fn either_MPI_File_iwrite(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iwrite(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iwrite_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_all"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_all)
+}
+
+/// What both forms of `MPI_File_iwrite_all` do.
+unsafe fn either_MPI_File_iwrite_all(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iwrite_all(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iwrite_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_all_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_all)
 }
 
 /// `MPI_File_iwrite_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_at"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_at)
+}
+
+/// What both forms of `MPI_File_iwrite_at` do.
+unsafe fn either_MPI_File_iwrite_at(call: &Shared, &[fh, offset, buf, count, datatype, request]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, request) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iwrite_at(call, &fh, offset, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iwrite_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_at_all"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_at_all)
+}
+
+/// What both forms of `MPI_File_iwrite_at_all` do.
+unsafe fn either_MPI_File_iwrite_at_all(call: &Shared, &[fh, offset, buf, count, datatype, request]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, request) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iwrite_at_all(call, &fh, offset, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iwrite_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_at_all_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_at_all)
 }
 
 /// `MPI_File_iwrite_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_at_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_at)
 }
 
 /// `MPI_File_iwrite_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite)
 }
 
 /// `MPI_File_iwrite_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_shared"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_shared"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_shared)
+}
+
+/// What both forms of `MPI_File_iwrite_shared` do.
+unsafe fn either_MPI_File_iwrite_shared(call: &Shared, &[fh, buf, count, datatype, request]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, request) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Request>::of(request));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_iwrite_shared(call, &fh, buf, count, &datatype, request)
+    }
 }
 
 /// `MPI_File_iwrite_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
-    let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_shared_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_iwrite_shared_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), request.word()], either_MPI_File_iwrite_shared)
 }
 
 /// `MPI_File_open`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File) -> c_int {
-    let _ = (comm, filename, amode, info, fh,);
-    call::unsupported(call::entry!("MPI_File_open"), Whose::Comm(0), comm.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_open"), Whose::Files, [comm.word(), filename.word(), amode.word(), info.word(), fh.word()], |call, &[comm, filename, amode, info, fh]| {
+            let (comm, filename, amode, info, fh) = (<MPI_Comm>::of(comm), <*const c_char>::of(filename), <c_int>::of(amode), <MPI_Info>::of(info), <*mut MPI_File>::of(fh));
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let filename = call.string("filename", filename)?;
+            let fh = call.out("fh", fh)?;
+            crate::imp::files::mpi_file_open(call, &comm, filename, amode, info, fh)
+        })
+    }
 }
 
 /// `MPI_File_preallocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_preallocate(fh: MPI_File, size: MPI_Offset) -> c_int {
-    let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_preallocate"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_preallocate"), Whose::File(0), [fh.word(), size.word()], |call, &[fh, size]| {
+            let (fh, size) = (<MPI_File>::of(fh), <MPI_Offset>::of(size));
+            let fh = call.file("fh", fh)?;
+            crate::imp::files::mpi_file_preallocate(call, &fh, size)
+        })
 }
 
 /// `MPI_File_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read)
+}
+
+/// What both forms of `MPI_File_read` do.
+unsafe fn either_MPI_File_read(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_all"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_all)
+}
+
+/// What both forms of `MPI_File_read_all` do.
+unsafe fn either_MPI_File_read_all(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read_all(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_all_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_all_begin"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_all_begin)
+}
+
+/// What both forms of `MPI_File_read_all_begin` do.
+unsafe fn either_MPI_File_read_all_begin(call: &Shared, &[fh, buf, count, datatype]: &[u64; 4]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_read_all_begin(call, &fh, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_read_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_all_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_all_begin_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_all_begin)
 }
 
 /// `MPI_File_read_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_all_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_all)
 }
 
 /// `MPI_File_read_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_all_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_read_all_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf);
+            crate::imp::files_begin::mpi_file_read_all_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_read_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_at)
+}
+
+/// What both forms of `MPI_File_read_at` do.
+unsafe fn either_MPI_File_read_at(call: &Shared, &[fh, offset, buf, count, datatype, status]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, status) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read_at(call, &fh, offset, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at_all"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_at_all)
+}
+
+/// What both forms of `MPI_File_read_at_all` do.
+unsafe fn either_MPI_File_read_at_all(call: &Shared, &[fh, offset, buf, count, datatype, status]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, status) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read_at_all(call, &fh, offset, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_at_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at_all_begin"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_at_all_begin)
+}
+
+/// What both forms of `MPI_File_read_at_all_begin` do.
+unsafe fn either_MPI_File_read_at_all_begin(call: &Shared, &[fh, offset, buf, count, datatype]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_read_at_all_begin(call, &fh, offset, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_read_at_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at_all_begin_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_at_all_begin)
 }
 
 /// `MPI_File_read_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at_all_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_at_all)
 }
 
 /// `MPI_File_read_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_read_at_all_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf);
+            crate::imp::files_begin::mpi_file_read_at_all_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_read_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_at_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_at)
 }
 
 /// `MPI_File_read_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read)
 }
 
 /// `MPI_File_read_ordered`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_ordered"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_ordered)
+}
+
+/// What both forms of `MPI_File_read_ordered` do.
+unsafe fn either_MPI_File_read_ordered(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read_ordered(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_ordered_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_ordered_begin"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_ordered_begin)
+}
+
+/// What both forms of `MPI_File_read_ordered_begin` do.
+unsafe fn either_MPI_File_read_ordered_begin(call: &Shared, &[fh, buf, count, datatype]: &[u64; 4]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_read_ordered_begin(call, &fh, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_read_ordered_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_ordered_begin_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_read_ordered_begin)
 }
 
 /// `MPI_File_read_ordered_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_ordered_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_ordered)
 }
 
 /// `MPI_File_read_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_read_ordered_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf);
+            crate::imp::files_begin::mpi_file_read_ordered_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_read_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_shared"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_shared"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_shared)
+}
+
+/// What both forms of `MPI_File_read_shared` do.
+unsafe fn either_MPI_File_read_shared(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_read_shared(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_read_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_shared_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_read_shared_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_read_shared)
 }
 
 /// `MPI_File_seek`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int) -> c_int {
-    let _ = (fh, offset, whence,);
-    call::unsupported(call::entry!("MPI_File_seek"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_seek"), Whose::File(0), [fh.word(), offset.word(), whence.word()], |call, &[fh, offset, whence]| {
+            let (fh, offset, whence) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <c_int>::of(whence));
+            let fh = call.file("fh", fh)?;
+            crate::imp::files::mpi_file_seek(call, &fh, offset, whence)
+        })
 }
 
 /// `MPI_File_seek_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) -> c_int {
-    let _ = (fh, offset, whence,);
-    call::unsupported(call::entry!("MPI_File_seek_shared"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_seek_shared"), Whose::File(0), [fh.word(), offset.word(), whence.word()], |call, &[fh, offset, whence]| {
+            let (fh, offset, whence) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <c_int>::of(whence));
+            let fh = call.file("fh", fh)?;
+            crate::imp::files::mpi_file_seek_shared(call, &fh, offset, whence)
+        })
 }
 
 /// `MPI_File_set_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_atomicity(fh: MPI_File, flag: c_int) -> c_int {
-    let _ = (fh, flag,);
-    call::unsupported(call::entry!("MPI_File_set_atomicity"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_set_atomicity"), Whose::File(0), [fh.word(), flag.word()], |call, &[fh, flag]| {
+            let (fh, flag) = (<MPI_File>::of(fh), <c_int>::of(flag));
+            let fh = call.file("fh", fh)?;
+            let flag = flag != 0;
+            crate::imp::files::mpi_file_set_atomicity(call, &fh, flag)
+        })
 }
 
 /// `MPI_File_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_info(fh: MPI_File, info: MPI_Info) -> c_int {
-    let _ = (fh, info,);
-    call::unsupported(call::entry!("MPI_File_set_info"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_set_info"), Whose::File(0), [fh.word(), info.word()], |call, &[fh, info]| {
+            let (fh, info) = (<MPI_File>::of(fh), <MPI_Info>::of(info));
+            let fh = call.file("fh", fh)?;
+            let info = call.info("info", info)?;
+            crate::imp::files::mpi_file_set_info(call, &fh, info)
+        })
 }
 
 /// `MPI_File_set_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_size(fh: MPI_File, size: MPI_Offset) -> c_int {
-    let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_set_size"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_set_size"), Whose::File(0), [fh.word(), size.word()], |call, &[fh, size]| {
+            let (fh, size) = (<MPI_File>::of(fh), <MPI_Offset>::of(size));
+            let fh = call.file("fh", fh)?;
+            crate::imp::files::mpi_file_set_size(call, &fh, size)
+        })
 }
 
 /// `MPI_File_set_view`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_view(fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: *const c_char, info: MPI_Info) -> c_int {
-    let _ = (fh, disp, etype, filetype, datarep, info,);
-    call::unsupported(call::entry!("MPI_File_set_view"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_set_view"), Whose::File(0), [fh.word(), disp.word(), etype.word(), filetype.word(), datarep.word(), info.word()], |call, &[fh, disp, etype, filetype, datarep, info]| {
+            let (fh, disp, etype, filetype, datarep, info) = (<MPI_File>::of(fh), <MPI_Offset>::of(disp), <MPI_Datatype>::of(etype), <MPI_Datatype>::of(filetype), <*const c_char>::of(datarep), <MPI_Info>::of(info));
+            let fh = call.file("fh", fh)?;
+            let etype = call.datatype("etype", etype)?;
+            let filetype = call.datatype("filetype", filetype)?;
+            let info = call.info("info", info)?;
+            let datarep = call.string("datarep", datarep)?;
+            crate::imp::files_views::mpi_file_set_view(call, &fh, disp, &etype, &filetype, datarep, info)
+        })
+    }
 }
 
 /// `MPI_File_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_sync(fh: MPI_File) -> c_int {
-    let _ = (fh,);
-    call::unsupported(call::entry!("MPI_File_sync"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_sync"), Whose::File(0), [fh.word()], |call, &[fh]| {
+            let fh = <MPI_File>::of(fh);
+            let fh = call.file("fh", fh)?;
+            crate::imp::files::mpi_file_sync(call, &fh)
+        })
 }
 
 /// `MPI_File_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write)
+}
+
+/// What both forms of `MPI_File_write` do.
+unsafe fn either_MPI_File_write(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_all"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_all)
+}
+
+/// What both forms of `MPI_File_write_all` do.
+unsafe fn either_MPI_File_write_all(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write_all(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_all_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_all_begin"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_all_begin)
+}
+
+/// What both forms of `MPI_File_write_all_begin` do.
+unsafe fn either_MPI_File_write_all_begin(call: &Shared, &[fh, buf, count, datatype]: &[u64; 4]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_write_all_begin(call, &fh, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_write_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_all_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_all_begin_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_all_begin)
 }
 
 /// `MPI_File_write_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_all_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_all)
 }
 
 /// `MPI_File_write_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_all_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_write_all_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf.cast_mut());
+            crate::imp::files_begin::mpi_file_write_all_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_write_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_at)
+}
+
+/// What both forms of `MPI_File_write_at` do.
+unsafe fn either_MPI_File_write_at(call: &Shared, &[fh, offset, buf, count, datatype, status]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, status) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write_at(call, &fh, offset, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at_all"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_at_all)
+}
+
+/// What both forms of `MPI_File_write_at_all` do.
+unsafe fn either_MPI_File_write_at_all(call: &Shared, &[fh, offset, buf, count, datatype, status]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype, status) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write_at_all(call, &fh, offset, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_at_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at_all_begin"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_at_all_begin)
+}
+
+/// What both forms of `MPI_File_write_at_all_begin` do.
+unsafe fn either_MPI_File_write_at_all_begin(call: &Shared, &[fh, offset, buf, count, datatype]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, offset, buf, count, datatype) = (<MPI_File>::of(fh), <MPI_Offset>::of(offset), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_write_at_all_begin(call, &fh, offset, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_write_at_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at_all_begin_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_at_all_begin)
 }
 
 /// `MPI_File_write_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at_all_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_at_all)
 }
 
 /// `MPI_File_write_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_write_at_all_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf.cast_mut());
+            crate::imp::files_begin::mpi_file_write_at_all_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_write_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_at_c"), Whose::File(0), [fh.word(), offset.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_at)
 }
 
 /// `MPI_File_write_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write)
 }
 
 /// `MPI_File_write_ordered`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_ordered"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_ordered)
+}
+
+/// What both forms of `MPI_File_write_ordered` do.
+unsafe fn either_MPI_File_write_ordered(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write_ordered(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_ordered_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_begin"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_ordered_begin"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_ordered_begin)
+}
+
+/// What both forms of `MPI_File_write_ordered_begin` do.
+unsafe fn either_MPI_File_write_ordered_begin(call: &Shared, &[fh, buf, count, datatype]: &[u64; 4]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_begin::mpi_file_write_ordered_begin(call, &fh, buf, count, &datatype)
+    }
 }
 
 /// `MPI_File_write_ordered_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_begin_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_ordered_begin_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word()], either_MPI_File_write_ordered_begin)
 }
 
 /// `MPI_File_write_ordered_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_ordered_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_ordered)
 }
 
 /// `MPI_File_write_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_end"), Whose::File(0), fh.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_File_write_ordered_end"), Whose::File(0), [fh.word(), buf.word(), status.word()], |call, &[fh, buf, status]| {
+            let (fh, buf, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <*mut MPI_Status>::of(status));
+            let fh = call.file("fh", fh)?;
+            let status = StatusOut::new(status);
+            let buf = Buf::new(buf.cast_mut());
+            crate::imp::files_begin::mpi_file_write_ordered_end(call, &fh, buf, status)
+        })
+    }
 }
 
 /// `MPI_File_write_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_shared"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_shared"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_shared)
+}
+
+/// What both forms of `MPI_File_write_shared` do.
+unsafe fn either_MPI_File_write_shared(call: &Shared, &[fh, buf, count, datatype, status]: &[u64; 5]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (fh, buf, count, datatype, status) = (<MPI_File>::of(fh), <*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Status>::of(status));
+        let fh = call.file("fh", fh)?;
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::files_access::mpi_file_write_shared(call, &fh, buf, count, &datatype, status)
+    }
 }
 
 /// `MPI_File_write_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
-    let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_shared_c"), Whose::File(0), fh.word())
+    call::run_shared(call::entry!("MPI_File_write_shared_c"), Whose::File(0), [fh.word(), buf.word(), count.word(), datatype.word(), status.word()], either_MPI_File_write_shared)
 }
 
 /// `MPI_Register_datarep`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Register_datarep(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function, write_conversion_fn: MPI_Datarep_conversion_function, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) -> c_int {
-    let _ = (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state,);
-    call::unsupported(call::entry!("MPI_Register_datarep"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Register_datarep"), Whose::Files, [datarep.word(), call::word_of_callback(read_conversion_fn), call::word_of_callback(write_conversion_fn), call::word_of_callback(dtype_file_extent_fn), extra_state.word()], |call, &[datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state]| {
+            let (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state) = (<*const c_char>::of(datarep), call::callback::<MPI_Datarep_conversion_function>(read_conversion_fn), call::callback::<MPI_Datarep_conversion_function>(write_conversion_fn), call::callback::<MPI_Datarep_extent_function>(dtype_file_extent_fn), <*mut c_void>::of(extra_state));
+            let datarep = call.string("datarep", datarep)?;
+            crate::imp::files_views::mpi_register_datarep(call, datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
+        })
+    }
 }
 
 /// `MPI_Register_datarep_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Register_datarep_c(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function_c, write_conversion_fn: MPI_Datarep_conversion_function_c, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) -> c_int {
-    let _ = (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state,);
-    call::unsupported(call::entry!("MPI_Register_datarep_c"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Register_datarep_c"), Whose::Files, [datarep.word(), call::word_of_callback(read_conversion_fn), call::word_of_callback(write_conversion_fn), call::word_of_callback(dtype_file_extent_fn), extra_state.word()], |call, &[datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state]| {
+            let (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state) = (<*const c_char>::of(datarep), call::callback::<MPI_Datarep_conversion_function_c>(read_conversion_fn), call::callback::<MPI_Datarep_conversion_function_c>(write_conversion_fn), call::callback::<MPI_Datarep_extent_function>(dtype_file_extent_fn), <*mut c_void>::of(extra_state));
+            let datarep = call.string("datarep", datarep)?;
+            crate::imp::files_views::mpi_register_datarep_c(call, datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state)
+        })
+    }
 }
 
 global_asm!(

@@ -80,6 +80,39 @@ impl From<Error> for Fault {
     }
 }
 
+impl From<io::Error> for Fault {
+    #[cold]
+    fn from(error: io::Error) -> Fault {
+        match error {
+            io::Error::Engine(error) => error.into(),
+            io::Error::File(kind, text) => Fault::new(class_of_file(kind), text),
+        }
+    }
+}
+
+/// The MPI error class of what can go wrong with files.
+fn class_of_file(kind: io::Kind) -> c_int {
+    match kind {
+        io::Kind::Access => MPI_ERR_ACCESS,
+        io::Kind::Amode => MPI_ERR_AMODE,
+        io::Kind::Argument => MPI_ERR_ARG,
+        io::Kind::BadFile => MPI_ERR_BAD_FILE,
+        io::Kind::Conversion => MPI_ERR_CONVERSION,
+        io::Kind::FileExists => MPI_ERR_FILE_EXISTS,
+        io::Kind::FileInUse => MPI_ERR_FILE_IN_USE,
+        io::Kind::Io => MPI_ERR_IO,
+        io::Kind::NoSpace => MPI_ERR_NO_SPACE,
+        io::Kind::NoSuchFile => MPI_ERR_NO_SUCH_FILE,
+        io::Kind::NotSame => MPI_ERR_NOT_SAME,
+        io::Kind::Quota => MPI_ERR_QUOTA,
+        io::Kind::ReadOnly => MPI_ERR_READ_ONLY,
+        io::Kind::UnsupportedDatarep => MPI_ERR_UNSUPPORTED_DATAREP,
+        io::Kind::UnsupportedOperation => MPI_ERR_UNSUPPORTED_OPERATION,
+        io::Kind::NoMemory => MPI_ERR_NO_MEM,
+        io::Kind::Engine => MPI_ERR_OTHER,
+    }
+}
+
 /// The MPI error class of an engine error.
 pub(crate) fn class(error: &Error) -> c_int {
     match error {
@@ -108,6 +141,7 @@ pub(crate) fn class(error: &Error) -> c_int {
         Error::WindowReach { .. } => MPI_ERR_RMA_SHARED,
         Error::Attachments { .. } => MPI_ERR_RMA_ATTACH,
         Error::PeerLost { .. } => MPI_ERR_PROC_ABORTED,
+        Error::Outside(outside) => io::Kind::of_number(outside.kind).map_or(MPI_ERR_OTHER, class_of_file),
         Error::Malformed { .. } | Error::Internal { .. } => MPI_ERR_INTERN,
         #[allow(unreachable_patterns, reason = "the engine may learn new errors")]
         _ => MPI_ERR_OTHER,

@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Errhandler,
     Session,
     Win,
+    File,
 }
 
 /// Where the lane lies in a handle, also of a request or message: no table has more slots.

@@ -212,14 +212,12 @@ pub(crate) fn mpi_win_fromint(win: c_int) -> MPI_Win {
     MPI_Win(from_int(win, current::any_phase().map(|state| state.windows.table()), MPI_WIN_NULL.0))
 }
 
-// There are no files beyond the null handle yet.
-
 pub(crate) fn mpi_file_toint(file: MPI_File) -> c_int {
-    to_int::<()>(file.0, None)
+    to_int(file.0, current::any_phase().map(|state| state.files.table()))
 }
 
 pub(crate) fn mpi_file_fromint(file: c_int) -> MPI_File {
-    MPI_File(from_int::<()>(file, None, MPI_FILE_NULL.0))
+    MPI_File(from_int(file, current::any_phase().map(|state| state.files.table()), MPI_FILE_NULL.0))
 }
 
 pub(crate) fn mpi_session_toint(session: MPI_Session) -> c_int {

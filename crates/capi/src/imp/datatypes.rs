@@ -381,7 +381,9 @@ pub(crate) fn mpi_unpack_external(
     check_representation(datarep)?;
     let each = datatype.datatype.map().external_bytes();
     let (bytes, start) = range_of(outcount, each, "insize", insize, position)?;
-    unpack_at((inbuf, start, bytes), outbuf, outcount, datatype, RecvBuffer::unpack_external);
+    unpack_at((inbuf, start, bytes), outbuf, outcount, datatype, |buffer, bytes| {
+        buffer.unpack_external(bytes);
+    });
     position.set("position", (start + bytes) as i64)
 }
 

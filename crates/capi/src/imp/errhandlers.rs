@@ -11,7 +11,7 @@ use crate::abi::types::*;
 use crate::call::{Call, Object, invoke};
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Action, Bearer, Comm, Errhandler, Function, Session, Window};
+use crate::handles::{Action, Bearer, Comm, Errhandler, File, Function, Session, Window};
 
 fn create(
     call: &Call,
@@ -163,38 +163,40 @@ pub(crate) fn mpi_session_call_errhandler(call: &Call, session: &Arc<Session>, e
     Ok(())
 }
 
-// Files are not implemented; their default handler, that of MPI_FILE_NULL, can be read and set.
+// Without a file it is the handler that files begin with (MPI section 14.7).
 
-pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Arc<Errhandler>) -> Outcome {
-    null_file(file)?;
-    suits(Bearer::File, errhandler)?;
-    let previous = std::mem::replace(&mut *call.state.handlers.file(), Arc::clone(errhandler));
-    drop(previous);
-    Ok(())
+pub(crate) fn mpi_file_set_errhandler(
+    call: &Call,
+    file: Option<&Rc<File>>,
+    errhandler: &Arc<Errhandler>,
+) -> Outcome {
+    let Some(file) = file else {
+        suits(Bearer::File, errhandler)?;
+        let previous = std::mem::replace(&mut *call.state.handlers.file(), Arc::clone(errhandler));
+        drop(previous);
+        return Ok(());
+    };
+    set(&file.errhandler, Bearer::File, errhandler)
 }
 
 pub(crate) fn mpi_file_get_errhandler(
     call: &Call,
-    file: MPI_File,
+    file: Option<&Rc<File>>,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    null_file(file)?;
-    let current = Arc::clone(&call.state.handlers.file());
-    errhandler.set(current.refer(&call.state.handlers));
+    errhandler.set(of_file(call, file).refer(&call.state.handlers));
     Ok(())
 }
 
-pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
-    null_file(fh)?;
-    let current = Arc::clone(&call.state.handlers.file());
-    call_with(call, current, Object(Bearer::File, fh.0), errorcode);
+pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: Option<&Rc<File>>, errorcode: c_int) -> Outcome {
+    let handle = fh.map_or(MPI_FILE_NULL, |file| file.handle());
+    call_with(call, of_file(call, fh), Object(Bearer::File, handle.0), errorcode);
     Ok(())
 }
 
-fn null_file(file: MPI_File) -> Outcome {
-    if file == MPI_FILE_NULL {
-        Ok(())
-    } else {
-        Err(Fault::handle(MPI_ERR_FILE, "file", file.0, "MPI_FILE_NULL or an open file"))
+fn of_file(call: &Call, file: Option<&Rc<File>>) -> Arc<Errhandler> {
+    match file {
+        Some(file) => Arc::clone(&file.errhandler.borrow()),
+        None => Arc::clone(&call.state.handlers.file()),
     }
 }

@@ -19,7 +19,7 @@ use crate::abi::constants::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::{
-    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
+    Comm, Comms, Datareps, Files, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
@@ -118,6 +118,8 @@ pub(crate) struct State {
     pub(crate) handlers: Handlers,
     pub(crate) comms: Comms,
     pub(crate) windows: Windows,
+    pub(crate) files: Files,
+    pub(crate) datareps: Datareps,
     pub(crate) groups: Groups,
     pub(crate) types: Types,
     pub(crate) ops: Ops,
@@ -157,6 +159,8 @@ impl State {
             handlers: Handlers::new(),
             comms: Comms::new(),
             windows: Windows::new(),
+            files: Files::new(),
+            datareps: Datareps::default(),
             groups: Groups::new(),
             types: Types::new(),
             ops: Ops::new(),

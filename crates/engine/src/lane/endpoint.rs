@@ -6,7 +6,7 @@ use core::cell::{Cell, OnceCell, RefCell};
 use fabric::{Fabric, Idle, Woke};
 
 use crate::lane::gate::Gate;
-use crate::lane::services::Services;
+use crate::lane::services::{Served, Services};
 use crate::lane::statement::{Lookout, View};
 use crate::progress::core::Core;
 use crate::progress::tables::watch::{Begin, End};
@@ -66,11 +66,30 @@ impl Lane {
     /// One round of a wait.
     #[inline]
     pub fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        let Some(rounds) = self.services.serve(self.fabric(), rounds) else { return Woke::Again };
+        let rounds = match self.services.serve(self.fabric(), rounds) {
+            Served::Some => return Woke::Again,
+            Served::None(rounds) => rounds,
+            Served::NoneYet(rounds) => return self.wait_outside(rounds),
+        };
         match self.gate.get() {
             None => self.fabric.park(rounds, idle),
             Some(gate) => gate.park(&*self.fabric, rounds, idle),
         }
+    }
+
+    /// One round of a wait in which somebody waits for what the fabric does not tell of: an alarm may be rung for that, or not, and nobody is to take the rank for
+    /// one that waits for ever.
+    #[cold]
+    fn wait_outside(&self, rounds: u32) -> Woke {
+        /// Rounds in which it does not sleep.
+        const AWAKE: u32 = 16;
+        /// How often in a second a rank looks again by itself.
+        const LOOKS: u64 = 2000;
+        if rounds < AWAKE && self.gate.get().is_none() {
+            return self.fabric.park(rounds, Idle::Briefly);
+        }
+        let ticks = self.fabric.caps().ticks_per_second / LOOKS;
+        self.rest_until(rounds, self.fabric.now().saturating_add(ticks))
     }
 
     /// Gives the core away until something comes or the clock shows `until`; where threads take turns, for a moment.

@@ -7,9 +7,24 @@ use core::cell::{Cell, RefCell};
 use fabric::Fabric;
 
 /// Something that others may want of this rank while it waits.
-pub(crate) trait Service {
-    /// Does what somebody wants, if somebody does. Must not use the rank.
+pub trait Service {
+    /// Does what somebody wants, if somebody does. It may begin operations of the rank and look at them, but must not wait or make progress.
     fn serve(&self, fabric: &dyn Fabric) -> bool;
+
+    /// Whether it waits for something that is no event of the fabric, such as a file of the system: the rank sleeps for short times only.
+    fn awaits_outside(&self) -> bool {
+        false
+    }
+}
+
+/// What a round of a wait found.
+pub(crate) enum Served {
+    /// Something was done.
+    Some,
+    /// Nobody wants anything, for so many rounds.
+    None(u32),
+    /// The same, but somebody waits for what the fabric does not tell of.
+    NoneYet(u32),
 }
 
 /// The services of a lane.
@@ -35,25 +50,31 @@ impl Services {
         self.any.set(!offered.is_empty());
     }
 
-    /// In a round of a wait: does what somebody wants. If nobody wants anything, how many rounds that is so.
+    /// In a round of a wait: does what somebody wants.
     #[inline]
-    pub fn serve(&self, fabric: &dyn Fabric, rounds: u32) -> Option<u32> {
-        if self.any.get() { self.serve_each(fabric, rounds) } else { Some(rounds) }
+    pub fn serve(&self, fabric: &dyn Fabric, rounds: u32) -> Served {
+        if self.any.get() { self.serve_each(fabric, rounds) } else { Served::None(rounds) }
     }
 
     #[inline(never)]
-    fn serve_each(&self, fabric: &dyn Fabric, rounds: u32) -> Option<u32> {
-        let mut served = false;
-        for service in self.offered.borrow().iter() {
+    fn serve_each(&self, fabric: &dyn Fabric, rounds: u32) -> Served {
+        let (mut served, mut outside, mut index) = (false, false, 0);
+        // One that is served may end itself, or another.
+        loop {
+            let service = self.offered.borrow().get(index).cloned();
+            let Some(service) = service else { break };
             served |= service.serve(fabric);
+            outside |= service.awaits_outside();
+            index += 1;
         }
         if served {
             self.since.set(rounds);
-            return None;
+            return Served::Some;
         }
         // Another wait has begun if there are fewer.
         let since = self.since.get();
         self.since.set(since.min(rounds));
-        Some(rounds - since.min(rounds))
+        let quiet = rounds - since.min(rounds);
+        if outside { Served::NoneYet(quiet) } else { Served::None(quiet) }
     }
 }

@@ -9,6 +9,7 @@ use fabric::{Fabric, Node};
 
 use crate::lane::Lane;
 use crate::lane::gate::Gate;
+use crate::lane::services::Service;
 use crate::lane::statement::{Interest, Lookout};
 use crate::rank::accounts::Accounts;
 use crate::schedule::Workshop;
@@ -156,6 +157,16 @@ impl Rank {
     /// Lets threads look again that wait for something other than a message.
     pub fn stir(&self) {
         self.lane.stir();
+    }
+
+    /// From now on this is served in every round of a wait.
+    pub fn offer_service(&self, service: Rc<dyn Service>) {
+        self.lane.services.offer(service);
+    }
+
+    /// No longer.
+    pub fn end_service(&self, service: &Rc<dyn Service>) {
+        self.lane.services.end(service);
     }
 
     /// Handles letters and moves what waits; returns how much was done. Never waits.

@@ -1,6 +1,7 @@
 //! What can go wrong, as values that know their numbers.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use core::fmt;
 
 use fabric::BudgetExceeded;
@@ -223,11 +224,22 @@ pub enum Error {
         /// What was in the letter.
         reason: &'static str,
     },
+    /// Whoever completed a request that is not the engine's own work says that it failed.
+    Outside(Box<Outside>),
     /// The engine met something that it cannot have caused (MPI_ERR_INTERN).
     Internal {
         /// What.
         reason: &'static str,
     },
+}
+
+/// Why work beside the engine has failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outside {
+    /// What kind of failure it is, as a number that means something to whoever did the work.
+    pub kind: u32,
+    /// A sentence.
+    pub text: String,
 }
 
 /// Most bytes that a buffer can have: addresses are signed, in datatypes and in pointers' differences.
@@ -345,6 +357,7 @@ impl fmt::Display for Error {
             Error::Malformed { node, reason } => {
                 write!(f, "rank {node} of MPI_COMM_WORLD has sent a damaged letter: {reason}")
             }
+            Error::Outside(outside) => f.write_str(&outside.text),
             Error::Internal { reason } => write!(f, "internal error: {reason}"),
         }
     }

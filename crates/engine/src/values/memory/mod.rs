@@ -328,27 +328,35 @@ impl RecvBuffer {
         });
     }
 
-    /// Loads all elements from the external representation (MPI section 5.3).
+    /// Loads elements from the external representation (MPI section 5.3), as many whole basic ones as the bytes are; how many bytes they have here.
     ///
     /// # Panics
-    /// If `bytes` has another length than they have there.
-    pub fn unpack_external(&self, bytes: &[u8]) {
+    /// If there is room for fewer.
+    pub fn unpack_external(&self, bytes: &[u8]) -> u64 {
         let map = self.datatype.map();
-        assert_eq!(bytes.len() as u64, self.count * map.external_bytes());
-        let mut left = bytes;
+        assert!(bytes.len() as u64 <= self.count * map.external_bytes());
+        let (mut left, mut loaded) = (bytes, 0);
         for element in 0..self.count as i64 {
+            if left.is_empty() {
+                break;
+            }
             map.each_row(element * self.datatype.extent(), &mut |basic, first, copies, stride| {
                 for copy in 0..copies as i64 {
+                    let Some((next, rest)) = left.split_at_checked(external::size(basic) as usize) else {
+                        left = &[];
+                        return;
+                    };
                     let place = self.base.wrapping_offset((first + copy * stride) as isize);
                     // SAFETY: the map lists elements of the buffer, which the constructor's caller vouched for and nobody else uses
                     // until the operation is complete.
                     let native = unsafe { core::slice::from_raw_parts_mut(place, basic.size() as usize) };
-                    let (next, rest) = left.split_at(external::size(basic) as usize);
                     external::read(basic, next, native);
                     left = rest;
+                    loaded += basic.size();
                 }
             });
         }
+        loaded
     }
 
     /// Exposes contiguous memory for a peer's put.

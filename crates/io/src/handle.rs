@@ -1,0 +1,181 @@
+//! The system's file: opened by each rank for itself, so that locks of ranks in one process keep each other out as those of processes do.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use crate::error::{Error, Result};
+use crate::mode::Mode;
+
+/// An open file of the system.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    file: File,
+    name: String,
+    /// What lies in gaps can be read.
+    reads: bool,
+    /// It is no pipe and no terminal.
+    is_seekable: bool,
+}
+
+impl Handle {
+    /// Opens a file; `creates` for the first of its ranks only.
+    pub fn open(name: &str, mode: &Mode, creates: bool) -> Result<Handle> {
+        let open = |reads: bool| {
+            let mut options = OpenOptions::new();
+            options.read(reads).write(mode.writes);
+            if creates && mode.creates {
+                options.create_new(mode.exclusive).create(true);
+            }
+            options.open(name)
+        };
+        // What is written with gaps in between is read and written back, if the file can be read.
+        let opened = match open(true) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && !mode.reads => {
+                open(false).map(|file| (file, false))
+            }
+            opened => opened.map(|file| (file, true)),
+        };
+        let (file, reads) = opened.map_err(|error| Error::of_system(name, "opening", &error))?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err(Error::of_system(name, "opening", &io::Error::from_raw_os_error(libc::EISDIR)));
+        }
+        let is_seekable = (&file).stream_position().is_ok();
+        Ok(Handle { file, name: name.to_owned(), reads, is_seekable })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn can_read(&self) -> bool {
+        self.reads
+    }
+
+    /// Reads until the memory is full or the file ends; how many bytes.
+    pub fn read(&self, memory: &mut [u8], offset: u64) -> Result<usize> {
+        let mut done = 0;
+        while done < memory.len() {
+            let into = &mut memory[done..];
+            let read = if self.is_seekable {
+                self.file.read_at(into, offset + done as u64)
+            } else {
+                (&self.file).read(into)
+            };
+            match read {
+                Ok(0) => break,
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed("read", memory.len(), offset, &error)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes all of the memory.
+    pub fn write(&self, memory: &[u8], offset: u64) -> Result {
+        let mut done = 0;
+        while done < memory.len() {
+            let from = &memory[done..];
+            let written = if self.is_seekable {
+                self.file.write_at(from, offset + done as u64)
+            } else {
+                (&self.file).write(from)
+            };
+            match written {
+                Ok(0) => {
+                    return Err(self.failed("write", memory.len(), offset, &ErrorKind::WriteZero.into()));
+                }
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed("write", memory.len(), offset, &error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&self, what: &str, bytes: usize, offset: u64, error: &io::Error) -> Error {
+        Error::of_system(&self.name, format_args!("{what} of {bytes} bytes at byte {offset}"), error)
+    }
+
+    pub fn size(&self) -> Result<u64> {
+        let about = self.file.metadata();
+        about.map(|about| about.len()).map_err(|error| Error::of_system(&self.name, "the size", &error))
+    }
+
+    pub fn set_size(&self, bytes: u64) -> Result {
+        let what = format_args!("setting the size to {bytes} bytes");
+        self.file.set_len(bytes).map_err(|error| Error::of_system(&self.name, what, &error))
+    }
+
+    /// Has the system find room for the first bytes of the file.
+    pub fn preallocate(&self, bytes: u64) -> Result {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: a number of an open file, and numbers.
+        let code = unsafe { libc::posix_fallocate(self.file.as_raw_fd(), 0, bytes as i64) };
+        if code == 0 {
+            return Ok(());
+        }
+        let error = io::Error::from_raw_os_error(code);
+        Err(Error::of_system(&self.name, format_args!("preallocation of {bytes} bytes"), &error))
+    }
+
+    /// Everything that was written is on the disk when this returns.
+    pub fn sync(&self) -> Result {
+        match self.file.sync_all() {
+            // A pipe or a terminal has nothing to bring to a disk.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok(()),
+            synced => synced.map_err(|error| Error::of_system(&self.name, "synchronisation", &error)),
+        }
+    }
+
+    /// Keeps others out of a part of the file who ask for it, too, until what this returns is dropped, or the process ends in whatever way.
+    pub fn lock(&self, range: &Range<u64>, exclusive: bool) -> Result<Locked<'_>> {
+        let kind = if exclusive { libc::F_WRLCK } else { libc::F_RDLCK };
+        // One who may not read cannot share, and one who may not write cannot exclude.
+        self.set_lock(range, kind).map_err(|error| {
+            let what = format_args!("lock of bytes {} to {}", range.start, range.end);
+            Error::of_system(&self.name, what, &error)
+        })?;
+        Ok(Locked { handle: self, range: range.clone() })
+    }
+
+    fn set_lock(&self, range: &Range<u64>, kind: i32) -> io::Result<()> {
+        loop {
+            let lock = libc::flock {
+                l_type: kind as i16,
+                l_whence: libc::SEEK_SET as i16,
+                l_start: range.start as i64,
+                l_len: (range.end - range.start) as i64,
+                l_pid: 0,
+            };
+            // SAFETY: a number of an open file, and a description of a lock that lives as long as the call. Locks of this kind belong to the open file
+            // and not to the process, so that two ranks in one process keep each other out.
+            let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) };
+            if code == 0 {
+                return Ok(());
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// A part of a file that others are kept out of.
+pub(crate) struct Locked<'a> {
+    handle: &'a Handle,
+    range: Range<u64>,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // It was locked a moment ago; if the system has lost the file since, there is no lock either.
+        let _ = self.handle.set_lock(&self.range, libc::F_UNLCK);
+    }
+}

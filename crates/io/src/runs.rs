@@ -1,0 +1,219 @@
+//! Many runs of bytes in few words: what a rank of a collective call tells of the bytes that it wants.
+//!
+//! **Invariant:** runs ascend and do not overlap; runs that touch are one.
+
+use std::ops::Range;
+
+/// A run of bytes of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    pub offset: u64,
+    pub len: u64,
+}
+
+impl Run {
+    pub fn end(self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// `count` runs of one length, `stride` bytes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stripe {
+    offset: u64,
+    len: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Stripe {
+    fn run(&self, index: u64) -> Run {
+        Run { offset: self.offset + index * self.stride, len: self.len }
+    }
+
+    fn end(&self) -> u64 {
+        self.run(self.count - 1).end()
+    }
+
+    /// The runs that have bytes in a range, by index.
+    fn touching(&self, range: &Range<u64>) -> Range<u64> {
+        if self.end() <= range.start || self.offset >= range.end {
+            return 0..0;
+        }
+        let step = self.stride.max(1);
+        // The first that ends behind the start, and the first that begins at the end or later.
+        let first = (range.start + 1).saturating_sub(self.offset + self.len).div_ceil(step);
+        let last = (range.end - self.offset).div_ceil(step);
+        first..last.min(self.count)
+    }
+}
+
+/// Runs in order.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Runs(Vec<Stripe>);
+
+/// Bytes of a stripe in a message.
+const STRIPE_BYTES: usize = 32;
+
+impl Runs {
+    /// Adds a run behind all others.
+    pub fn push(&mut self, run: Run) {
+        if run.len == 0 {
+            return;
+        }
+        let Some(last) = self.0.last_mut() else {
+            return self.0.push(Stripe { offset: run.offset, len: run.len, stride: 0, count: 1 });
+        };
+        if last.count == 1 && last.offset + last.len == run.offset {
+            last.len += run.len;
+        } else if last.count == 1 && last.len == run.len {
+            (last.stride, last.count) = (run.offset - last.offset, 2);
+        } else if last.len == run.len && last.run(last.count).offset == run.offset && last.count > 1 {
+            last.count += 1;
+        } else {
+            self.0.push(Stripe { offset: run.offset, len: run.len, stride: 0, count: 1 });
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Calls `each` with what of the runs lies in a range, in order.
+    pub fn clip(&self, range: &Range<u64>, mut each: impl FnMut(Run)) {
+        let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
+        for stripe in &self.0[first..] {
+            if stripe.offset >= range.end {
+                break;
+            }
+            for index in stripe.touching(range) {
+                let Run { offset, len } = stripe.run(index);
+                let (start, end) = (offset.max(range.start), (offset + len).min(range.end));
+                each(Run { offset: start, len: end - start });
+            }
+        }
+    }
+
+    /// Bytes in a range.
+    pub fn bytes_in(&self, range: &Range<u64>) -> u64 {
+        let mut bytes = 0;
+        let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
+        for stripe in &self.0[first..] {
+            if stripe.offset >= range.end {
+                break;
+            }
+            let touching = stripe.touching(range);
+            if touching.is_empty() {
+                continue;
+            }
+            // All but the outermost lie inside as a whole.
+            bytes += (touching.end - touching.start) * stripe.len;
+            bytes -= range.start.saturating_sub(stripe.run(touching.start).offset);
+            bytes -= stripe.run(touching.end - 1).end().saturating_sub(range.end);
+        }
+        bytes
+    }
+
+    /// As bytes of a message.
+    pub fn encode(&self) -> Vec<u8> {
+        let words = self.0.iter().flat_map(|stripe| [stripe.offset, stripe.len, stripe.stride, stripe.count]);
+        words.flat_map(u64::to_ne_bytes).collect()
+    }
+
+    /// From a message; none if it is not one that [`encode`](Runs::encode) writes.
+    pub fn decode(bytes: &[u8]) -> Option<Runs> {
+        if !bytes.len().is_multiple_of(STRIPE_BYTES) {
+            return None;
+        }
+        let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        let mut end = 0;
+        let stripe = |bytes: &[u8]| {
+            let [offset, len, stride, count] = [0, 8, 16, 24].map(|at| word(&bytes[at..at + 8]));
+            let stripe = Stripe { offset, len, stride, count };
+            let span = stride.checked_mul(count.checked_sub(1)?)?;
+            let fits = offset.checked_add(span)?.checked_add(len)? <= i64::MAX as u64;
+            let in_order = offset >= end && len > 0 && (count == 1 || stride >= len);
+            end = offset + span + len;
+            (fits && in_order).then_some(stripe)
+        };
+        bytes.chunks_exact(STRIPE_BYTES).map(stripe).collect::<Option<Vec<_>>>().map(Runs)
+    }
+}
+
+/// Brings runs of several ranks into one order; runs that touch or overlap become one.
+pub(crate) fn merged(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_unstable_by_key(|run| run.offset);
+    let mut kept: Vec<Run> = Vec::with_capacity(runs.len().min(64));
+    for run in runs {
+        match kept.last_mut() {
+            Some(last) if last.end() >= run.offset => last.len = last.len.max(run.end() - last.offset),
+            _ => kept.push(run),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(list: &[(u64, u64)]) -> Runs {
+        let mut runs = Runs::default();
+        list.iter().for_each(|&(offset, len)| runs.push(Run { offset, len }));
+        runs
+    }
+
+    #[test]
+    fn equal_runs_at_equal_distances_are_one_stripe_and_runs_that_touch_are_one_run() {
+        assert_eq!(of(&[(0, 4), (8, 4), (16, 4), (24, 4)]).0.len(), 1);
+        assert_eq!(of(&[(0, 4), (4, 4), (8, 8)]).0, [Stripe { offset: 0, len: 16, stride: 0, count: 1 }]);
+    }
+
+    #[test]
+    fn a_damaged_message_is_refused() {
+        let good = of(&[(5, 3), (20, 4)]).encode();
+        assert_eq!(Runs::decode(&good), Some(of(&[(5, 3), (20, 4)])));
+        assert_eq!(Runs::decode(&good[1..]), None);
+        let backwards = [&good[32..], &good[..32]].concat();
+        assert_eq!(Runs::decode(&backwards), None);
+        let mut endless = good;
+        endless[24..32].copy_from_slice(&u64::MAX.to_ne_bytes());
+        assert_eq!(Runs::decode(&endless), None);
+    }
+
+    proptest! {
+        #[test]
+        fn clipping_finds_what_a_look_at_every_byte_finds(
+            steps in prop::collection::vec((0_u64..6, 1_u64..5), 0..40),
+            start in 0_u64..150,
+            len in 0_u64..150,
+        ) {
+            let (mut at, mut list, mut bytes) = (0, Vec::new(), std::collections::BTreeSet::new());
+            for (gap, len) in steps {
+                list.push((at + gap, len));
+                bytes.extend(at + gap..at + gap + len);
+                at += gap + len;
+            }
+            let runs = of(&list);
+            prop_assert_eq!(Runs::decode(&runs.encode()), Some(runs.clone()));
+            let range = start..start + len;
+            let wanted: Vec<u64> = bytes.iter().copied().filter(|byte| range.contains(byte)).collect();
+            let mut found = Vec::new();
+            runs.clip(&range, |run| found.extend(run.offset..run.end()));
+            prop_assert_eq!(&found, &wanted);
+            prop_assert_eq!(runs.bytes_in(&range), wanted.len() as u64);
+        }
+
+        #[test]
+        fn merged_runs_have_the_bytes_of_all(list in prop::collection::vec((0_u64..100, 1_u64..9), 0..30)) {
+            let mut wanted = std::collections::BTreeSet::new();
+            list.iter().for_each(|&(offset, len)| wanted.extend(offset..offset + len));
+            let runs = merged(list.into_iter().map(|(offset, len)| Run { offset, len }).collect());
+            prop_assert!(runs.windows(2).all(|pair| pair[0].end() < pair[1].offset));
+            let found: Vec<u64> = runs.iter().flat_map(|run| run.offset..run.end()).collect();
+            prop_assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Moving a stream of bytes between memory and the parts of a file where they lie, with few calls of the system.
+//!
+//! Runs that lie close together are read at once, with the gaps between them, into memory of the library's, and picked out there (they are
+//! sieved). To write them, what lies in the gaps is read, the runs are put in, and all of it is written back, under a lock: others may write into the gaps
+//! at the same time.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::handle::Handle;
+use crate::hints::{Hints, Switch};
+use crate::pattern::Pattern;
+use crate::runs::Run;
+
+/// How runs with gaps between them are moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sieve {
+    /// Bytes of the library's memory.
+    buffer: u64,
+    switch: Switch,
+    /// Everything from the first byte to the last is locked by the caller (MPI's atomic mode).
+    pub atomic: bool,
+}
+
+impl Sieve {
+    pub fn to_read(hints: &Hints, atomic: bool) -> Sieve {
+        Sieve { buffer: hints.read_sieve, switch: hints.sieves_reads, atomic }
+    }
+
+    pub fn to_write(hints: &Hints, atomic: bool) -> Sieve {
+        Sieve { buffer: hints.write_sieve, switch: hints.sieves_writes, atomic }
+    }
+}
+
+/// A gap that is longer is not read only to be thrown away: a call of the system costs less.
+const LONGEST_GAP: u64 = 64 << 10;
+/// The same for a gap that has to be written back, too.
+const LONGEST_GAP_WRITTEN: u64 = 4 << 10;
+/// A run of so many bytes is worth a call of its own.
+const LONG_RUN: u64 = 64 << 10;
+const LONG_RUN_WRITTEN: u64 = 4 << 10;
+
+/// What a read has found.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Found {
+    /// Bytes of the stream, from its start.
+    pub bytes: u64,
+    /// Where the file ends, if that is before the end of what was wanted.
+    pub end: Option<u64>,
+}
+
+/// Reads a part of a stream into memory that is as long.
+pub(crate) fn read(
+    handle: &Handle,
+    pattern: &Pattern,
+    range: Range<u64>,
+    memory: &mut [u8],
+    sieve: Sieve,
+) -> Result<Found> {
+    if memory.is_empty() || pattern.is_empty() {
+        return Ok(Found::default());
+    }
+    let _locked =
+        if sieve.atomic { Some(handle.lock(&pattern.reach(&range), !handle.can_read())?) } else { None };
+    let mut reader = Reader { handle, sieve, batch: Vec::new(), buffer: Vec::new(), found: Found::default() };
+    let mut outcome = Ok(());
+    pattern.walk(range, |offset, at, len| {
+        if outcome.is_ok() && reader.found.end.is_none() {
+            outcome = reader.take(Piece { offset, at, len }, memory);
+        }
+    });
+    outcome.and_then(|()| reader.flush(memory))?;
+    Ok(reader.found)
+}
+
+/// Reads runs into memory that has its first byte for `origin` of the file, and gaps where the file has them.
+pub(crate) fn read_runs(
+    handle: &Handle,
+    runs: &[Run],
+    origin: u64,
+    memory: &mut [u8],
+    sieve: Sieve,
+) -> Result<Found> {
+    let mut reader = Reader { handle, sieve, batch: Vec::new(), buffer: Vec::new(), found: Found::default() };
+    for run in runs {
+        if reader.found.end.is_some() {
+            break;
+        }
+        reader.take(Piece { offset: run.offset, at: run.offset - origin, len: run.len }, memory)?;
+    }
+    reader.flush(memory)?;
+    Ok(reader.found)
+}
+
+/// Writes a part of a stream from memory that is as long.
+pub(crate) fn write(
+    handle: &Handle,
+    pattern: &Pattern,
+    range: Range<u64>,
+    memory: &[u8],
+    sieve: Sieve,
+) -> Result<u64> {
+    if memory.is_empty() || pattern.is_empty() {
+        return Ok(0);
+    }
+    let _locked = if sieve.atomic { Some(handle.lock(&pattern.reach(&range), true)?) } else { None };
+    let mut writer = Writer { handle, sieve, batch: Vec::new(), buffer: Vec::new() };
+    let mut outcome = Ok(());
+    pattern.walk(range, |offset, at, len| {
+        if outcome.is_ok() {
+            outcome = writer.take(Piece { offset, at, len }, memory);
+        }
+    });
+    outcome.and_then(|()| writer.flush(memory))?;
+    Ok(memory.len() as u64)
+}
+
+/// Writes runs from memory that has its first byte for `origin` of the file, and gaps where the file has them.
+pub(crate) fn write_runs(handle: &Handle, runs: &[Run], origin: u64, memory: &[u8], sieve: Sieve) -> Result {
+    let mut writer = Writer { handle, sieve, batch: Vec::new(), buffer: Vec::new() };
+    for run in runs {
+        writer.take(Piece { offset: run.offset, at: run.offset - origin, len: run.len }, memory)?;
+    }
+    writer.flush(memory)
+}
+
+/// A run of the file, and where it is in memory.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    offset: u64,
+    at: u64,
+    len: u64,
+}
+
+impl Piece {
+    fn in_memory(&self) -> Range<usize> {
+        self.at as usize..(self.at + self.len) as usize
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.len
+    }
+}
+
+/// Whether a piece can be moved together with those before it.
+fn fits(batch: &[Piece], piece: &Piece, longest_gap: u64, buffer: u64) -> bool {
+    let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return true };
+    piece.offset.saturating_sub(last.end()) <= longest_gap && piece.end() - first.offset <= buffer
+}
+
+/// From the first byte of a batch to its end: pieces may lie on each other.
+fn span(batch: &[Piece]) -> Range<u64> {
+    let end = batch.iter().map(Piece::end).max().unwrap_or(0);
+    batch.first().map_or(0, |first| first.offset)..end
+}
+
+struct Reader<'a> {
+    handle: &'a Handle,
+    sieve: Sieve,
+    batch: Vec<Piece>,
+    buffer: Vec<u8>,
+    found: Found,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, piece: Piece, memory: &mut [u8]) -> Result {
+        let alone = self.sieve.switch == Switch::Disable
+            || self.sieve.switch == Switch::Automatic && piece.len >= LONG_RUN;
+        if alone || !fits(&self.batch, &piece, LONGEST_GAP, self.sieve.buffer) {
+            self.flush(memory)?;
+        }
+        if self.found.end.is_some() {
+            return Ok(());
+        }
+        self.batch.push(piece);
+        if alone { self.flush(memory) } else { Ok(()) }
+    }
+
+    fn flush(&mut self, memory: &mut [u8]) -> Result {
+        let (Some(first), Some(last)) = (self.batch.first().copied(), self.batch.last().copied()) else {
+            return Ok(());
+        };
+        let span = span(&self.batch);
+        let wanted = (span.end - span.start) as usize;
+        // Memory may have the same gaps: then there is nothing to pick out.
+        let is_mirrored = last.at - first.at == last.offset - first.offset;
+        let got = if is_mirrored {
+            let start = first.at as usize;
+            self.handle.read(&mut memory[start..start + wanted], span.start)?
+        } else {
+            self.buffer.resize(wanted, 0);
+            self.handle.read(&mut self.buffer, span.start)?
+        };
+        let end = span.start + got as u64;
+        for piece in self.batch.drain(..) {
+            let available = end.saturating_sub(piece.offset).min(piece.len);
+            if !is_mirrored {
+                let from = (piece.offset - span.start) as usize;
+                let to = piece.at as usize;
+                let bytes = available as usize;
+                memory[to..to + bytes].copy_from_slice(&self.buffer[from..from + bytes]);
+            }
+            self.found.bytes += available;
+            if available < piece.len {
+                break;
+            }
+        }
+        if got < wanted {
+            self.found.end = Some(end);
+        }
+        Ok(())
+    }
+}
+
+struct Writer<'a> {
+    handle: &'a Handle,
+    sieve: Sieve,
+    batch: Vec<Piece>,
+    buffer: Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn take(&mut self, piece: Piece, memory: &[u8]) -> Result {
+        let alone = match self.sieve.switch {
+            Switch::Disable => true,
+            Switch::Enable => !self.handle.can_read(),
+            Switch::Automatic => piece.len >= LONG_RUN_WRITTEN || !self.handle.can_read(),
+        };
+        let gap = if self.sieve.switch == Switch::Enable { self.sieve.buffer } else { LONGEST_GAP_WRITTEN };
+        if alone || !fits(&self.batch, &piece, gap, self.sieve.buffer) {
+            self.flush(memory)?;
+        }
+        if alone {
+            return self.handle.write(&memory[piece.in_memory()], piece.offset);
+        }
+        self.batch.push(piece);
+        Ok(())
+    }
+
+    fn flush(&mut self, memory: &[u8]) -> Result {
+        match self.batch.as_slice() {
+            [] => return Ok(()),
+            [only] => self.handle.write(&memory[only.in_memory()], only.offset)?,
+            batch => {
+                let span = span(batch);
+                let _locked = if self.sieve.atomic { None } else { Some(self.handle.lock(&span, true)?) };
+                self.buffer.clear();
+                self.buffer.resize((span.end - span.start) as usize, 0);
+                // Behind the end of the file there are zeros.
+                self.handle.read(&mut self.buffer, span.start)?;
+                for piece in batch {
+                    let to = (piece.offset - span.start) as usize;
+                    self.buffer[to..to + piece.len as usize].copy_from_slice(&memory[piece.in_memory()]);
+                }
+                self.handle.write(&self.buffer, span.start)?;
+            }
+        }
+        self.batch.clear();
+        Ok(())
+    }
+}
