@@ -78,7 +78,14 @@ CORELACE_REPLACES_LIBC char *setlocale(int category, const char *name) {
     return LIBC(setlocale)(category, name);
 }
 
+/* Of gfortran's library, if the program has a copy of it: what it does at a crash, and the locale in which it reads and writes numbers. */
+extern __attribute__((weak, visibility("default"))) void _gfortrani_backtrace_handler(int);
+extern __attribute__((weak, visibility("default"))) locale_t _gfortrani_c_locale;
+
 CORELACE_REPLACES_LIBC sighandler_t signal(int number, sighandler_t handler) {
+    if (handler && handler == _gfortrani_backtrace_handler && corelace_is_hosted()) {
+        return SIG_DFL; /* the host tells of a crash, and of whose it is */
+    }
     corelace_note(SHARED_SIGNALS, "signal");
     return LIBC(signal)(number, handler);
 }
@@ -127,7 +134,11 @@ CORELACE_REPLACES_LIBC int pthread_sigmask(int how, const sigset_t *set, sigset_
 }
 
 CORELACE_REPLACES_LIBC locale_t uselocale(locale_t locale) {
-    if (locale && corelace_on_rank_thread()) {
+    static int in_statement; /* between the two calls of an input or output statement, during which no other rank comes to run */
+    int is_of_gfortran = in_statement || (&_gfortrani_c_locale && locale && locale == _gfortrani_c_locale);
+    if (locale && is_of_gfortran) {
+        in_statement = !in_statement;
+    } else if (locale && corelace_on_rank_thread()) {
         note_of_fiber(SHARED_THREAD_LOCALE, "uselocale");
     }
     return LIBC(uselocale)(locale);

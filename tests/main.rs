@@ -16,6 +16,7 @@ mod doctor;
 mod examples;
 mod failures;
 mod fit;
+mod fortran;
 mod hangs;
 mod hardships;
 mod hosted;

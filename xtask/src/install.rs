@@ -5,6 +5,7 @@
 //! The result does not know where it is and works after `mv`. Every file is replaced by a rename, so that a job that runs
 //! meanwhile keeps the old one; files that would not change are left alone, so that a second run is quick.
 
+mod fortran;
 pub mod library;
 mod shim;
 
@@ -17,7 +18,8 @@ use std::process::Command;
 use crate::workspace::{self, Outcome};
 
 /// The other names of the one executable, which looks at what it is called by.
-const NAMES: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpirun", "mpiexec"];
+const NAMES: [&str; 9] =
+    ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90", "mpirun", "mpiexec"];
 
 /// The names under which build systems look for an MPI, ours and those of others: the flags are the same.
 const PACKAGES: [&str; 6] = ["mpi", "mpi-c", "mpi-cxx", "ompi-c", "ompi-cxx", "mpich"];
@@ -51,6 +53,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
     let scratch = target.join(if quick { "install-quick" } else { "install" });
     let library = library::link(&built.join("libcorelace_capi.a"), &scratch)?;
     let archives = shim::compile(&root.join("shim"), &scratch)?;
+    let bindings = fortran::make(&root, &scratch)?;
 
     let (bin, lib) = (prefix.join("bin"), prefix.join("lib"));
     copy(&built.join("corelace"), &bin.join("corelace"), 0o755)?;
@@ -71,11 +74,17 @@ pub fn command(arguments: &[&str]) -> Outcome {
         let name = archive.file_name().expect("made with a name");
         copy(archive, &lib.join(name), 0o644)?;
     }
+    copy(&bindings.header, &prefix.join("include/mpif.h"), 0o644)?;
+    for part in bindings.parts.iter().chain([&bindings.archive]) {
+        let name = part.file_name().expect("made with a name");
+        let directory = if *part == bindings.archive { lib.clone() } else { lib.join("corelace/fortran") };
+        copy(part, &directory.join(name), 0o644)?;
+    }
     let description = PKG_CONFIG.replace("@VERSION@", env!("CARGO_PKG_VERSION"));
     for package in PACKAGES {
         workspace::replace(&lib.join(format!("pkgconfig/{package}.pc")), description.as_bytes())?;
     }
-    Ok(())
+    fortran::modules(&bin.join("mpifort"))
 }
 
 /// Where a command finds what it tries: in the prefix that it was given, or in the one for tests, which is brought up to date.

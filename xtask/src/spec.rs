@@ -27,6 +27,8 @@ pub struct Spec {
 #[derive(Deserialize)]
 pub struct Extensions {
     pub constants: Vec<Constant>,
+    /// Functions of programs.
+    pub types: Vec<Type>,
     pub functions: Vec<Function>,
 }
 
@@ -61,6 +63,9 @@ pub struct Param {
     pub ctype: String,
     pub length: Option<String>,
     pub header_name: Option<String>,
+    /// Used until the operation completes.
+    #[serde(default, rename = "async")]
+    pub asynchronous: bool,
     #[serde(default)]
     pub root_only: bool,
     /// Where MPI_IN_PLACE may stand for this buffer.
@@ -167,6 +172,11 @@ impl Spec {
     /// The types of one kind (`handle`, `callback`, …).
     pub fn types_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Type> {
         self.types.iter().filter(move |entry| entry.kind == kind)
+    }
+
+    /// The types of functions that programs give to the library, those of the extensions among them.
+    pub fn callbacks(&self) -> impl Iterator<Item = &Type> {
+        self.types_of("callback").chain(&self.extensions.types)
     }
 }
 

@@ -22,7 +22,10 @@
  * DMA engine where there is one, while the rank goes on. Each array is told by its extents and by where in it the block begins, in
  * elements, the last dimension being the one whose elements lie side by side; that of the target begins at target_disp. The datatype
  * is one without gaps. The event is a request: MPI_Wait, MPI_Test and all their kin take it, and until then the local block
- * is the transfer's. Calls that complete operations at the target (MPI_Win_flush, MPI_Win_unlock, MPI_Win_fence, ...) complete these, too. */
+ * is the transfer's. Calls that complete operations at the target (MPI_Win_flush, MPI_Win_unlock, MPI_Win_fence, ...) complete these, too.
+ *
+ * MPIX_Op_create_x and the MPIX_..._create_errhandler_x make operations and error handlers whose function gets an extra state, so that bindings of other
+ * languages can find theirs. The destructor, if it is not null, is called with that state when nobody can call the function any more. MPICH has the same. */
 #ifndef CORELACE_H
 #define CORELACE_H
 
@@ -36,6 +39,14 @@ extern "C" {
 #define MPIX_COMM_LOCAL ((MPI_Comm) 0x00000f01)
 #define MPIX_MAILBOX_MAX 112
 
+/* Callbacks */
+typedef void (MPIX_Destructor_function)(void *extra_state);
+typedef void (MPIX_User_function_x)(void *invec, void *inoutvec, MPI_Count len, MPI_Datatype datatype, void *extra_state);
+typedef void (MPIX_Comm_errhandler_function_x)(MPI_Comm comm, int error_code, void *extra_state);
+typedef void (MPIX_File_errhandler_function_x)(MPI_File file, int error_code, void *extra_state);
+typedef void (MPIX_Session_errhandler_function_x)(MPI_Session session, int error_code, void *extra_state);
+typedef void (MPIX_Win_errhandler_function_x)(MPI_Win win, int error_code, void *extra_state);
+
 /* Functions */
 int MPIX_Compute(MPI_Count cycles);
 int MPIX_Compute_cores(MPI_Count cycles, int cores);
@@ -48,6 +59,11 @@ int MPIX_Portal_read(void *buffer, MPI_Count bytes, int source);
 int MPIX_Portal_write(int rank, const void *buffer, MPI_Count bytes);
 int MPIX_Put_block(int ndims, const int block[], const void *local, const int local_extents[], const int local_starts[], MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, const int target_extents[], const int target_starts[], MPI_Win win, MPI_Request *event);
 int MPIX_Get_block(int ndims, const int block[], void *local, const int local_extents[], const int local_starts[], MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, const int target_extents[], const int target_starts[], MPI_Win win, MPI_Request *event);
+int MPIX_Op_create_x(MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute, void *extra_state, MPI_Op *op);
+int MPIX_Comm_create_errhandler_x(MPIX_Comm_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_File_create_errhandler_x(MPIX_File_errhandler_function_x *file_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_Session_create_errhandler_x(MPIX_Session_errhandler_function_x *session_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int MPIX_Win_create_errhandler_x(MPIX_Win_errhandler_function_x *win_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
 
 /* Functions, profiling names */
 int PMPIX_Compute(MPI_Count cycles);
@@ -61,6 +77,11 @@ int PMPIX_Portal_read(void *buffer, MPI_Count bytes, int source);
 int PMPIX_Portal_write(int rank, const void *buffer, MPI_Count bytes);
 int PMPIX_Put_block(int ndims, const int block[], const void *local, const int local_extents[], const int local_starts[], MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, const int target_extents[], const int target_starts[], MPI_Win win, MPI_Request *event);
 int PMPIX_Get_block(int ndims, const int block[], void *local, const int local_extents[], const int local_starts[], MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, const int target_extents[], const int target_starts[], MPI_Win win, MPI_Request *event);
+int PMPIX_Op_create_x(MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute, void *extra_state, MPI_Op *op);
+int PMPIX_Comm_create_errhandler_x(MPIX_Comm_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_File_create_errhandler_x(MPIX_File_errhandler_function_x *file_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_Session_create_errhandler_x(MPIX_Session_errhandler_function_x *session_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
+int PMPIX_Win_create_errhandler_x(MPIX_Win_errhandler_function_x *win_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler);
 
 #if defined(__cplusplus)
 }

@@ -39,6 +39,9 @@ pub fn language(path: &Path) -> Option<Language> {
     match path.extension()?.to_str()? {
         "c" => Some(Language::C),
         "cc" | "cpp" | "cxx" | "C" | "c++" => Some(Language::Cxx),
+        "f" | "for" | "f77" | "f90" | "f95" | "f03" | "f08" | "F" | "F90" | "F95" | "F03" | "F08" => {
+            Some(Language::Fortran)
+        }
         _ => None,
     }
 }
@@ -75,6 +78,10 @@ fn compile_in(
     let program = directory.join(source.file_stem().unwrap_or_default());
     let mut words =
         vec!["-O2".into(), "-g".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
+    if language == Language::Fortran {
+        // Modules of the program go where the program is made.
+        words.extend(["-J".into(), directory.into()]);
+    }
     if counted {
         words.push(count::WORD.into());
     }

@@ -456,7 +456,7 @@ pub fn help(name: &str) -> String {
     let mut text = format!(
         "Run a program on several ranks.\n\n\
          Usage: {name} [FLAGS] PROGRAM [ARGUMENTS] [: [FLAGS] PROGRAM [ARGUMENTS]]...\n\n\
-         PROGRAM may be a C or C++ source file: it is compiled first. Flags may be written with one dash or two.\n\n"
+         PROGRAM may be a C, C++ or Fortran source file: it is compiled first. Flags may be written with one dash or two.\n\n"
     );
     for flag in FLAGS {
         text.push_str(&line(flag));

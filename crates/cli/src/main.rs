@@ -1,4 +1,4 @@
-//! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc` and `mpicxx`; and the
+//! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc`, `mpicxx` and `mpifort`; and the
 //! assembler of `mpicc --count`.
 //!
 //! One file under several names (links) keeps an installation relocatable: whatever is needed is found relative to
@@ -47,7 +47,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a program, or a C or C++ file, on several ranks (the same as mpirun; `corelace run --help` lists the flags)
+    /// Run a program, or a C, C++ or Fortran file, on several ranks (the same as mpirun; `corelace run --help` lists the flags)
     #[command(disable_help_flag = true)]
     Run {
         /// What mpirun takes
@@ -86,6 +86,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Compile Fortran as mpifort does
+    #[command(disable_help_flag = true)]
+    Fort {
+        /// What the compiler takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     #[command(name = launch::guard::SUBCOMMAND, hide = true)]
     Guard { mark: String },
     #[command(name = "__host", hide = true)]
@@ -111,6 +118,7 @@ fn main() -> ExitCode {
         b"mpirun" | b"mpiexec" => run::main("mpirun", rest()),
         b"mpicc" => wrapper::main(wrapper::Language::C, rest()),
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
+        b"mpifort" | b"mpif77" | b"mpif90" => wrapper::main(wrapper::Language::Fortran, rest()),
         count::NAME => count::main(rest()),
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
@@ -125,6 +133,7 @@ fn main() -> ExitCode {
             Command::Status(arguments) => status::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
+            Command::Fort { arguments } => wrapper::main(wrapper::Language::Fortran, arguments),
             Command::Guard { mark } => {
                 launch::guard::main(&mark);
                 Ok(0)

@@ -1,10 +1,11 @@
-//! `mpicc` and `mpicxx`: the user's compiler with what an MPI program needs added.
+//! `mpicc`, `mpicxx` and `mpifort`: the user's compiler with what an MPI program needs added.
 //!
 //! Invariants: words of the user reach the compiler unchanged and in order, but for the few that are for the wrapper; ours follow, but for
 //! one that the linker must have seen before the archives; without an input file the compiler
 //! is called as it is; only a command that links a *program* gets the dual-use flags (see `shim/flags.txt`), and where the
 //! linker cannot make a dual-use program the result is an ordinary one.
 
+mod fortran;
 mod words;
 
 use std::ffi::{OsStr, OsString};
@@ -27,6 +28,8 @@ pub enum Language {
     C,
     /// `CXX`, else `c++`.
     Cxx,
+    /// `FC`, else `gfortran`.
+    Fortran,
 }
 
 impl Language {
@@ -35,6 +38,7 @@ impl Language {
         match self {
             Language::C => ("mpicc", "C"),
             Language::Cxx => ("mpicxx", "C++"),
+            Language::Fortran => ("mpifort", "Fortran"),
         }
     }
 }
@@ -42,9 +46,11 @@ impl Language {
 const HELP: &str = "\
 usage: {name} [what the compiler takes]
 
-Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++), else cc (c++). Words of its own:
+Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++, FC for Fortran), else cc (c++,
+gfortran). Words of its own:
 
-  -cc=NAME, -cxx=NAME     call this compiler
+  -cc=NAME, -cxx=NAME, -fc=NAME
+                          call this compiler
   --count                 count what the program computes, for runs on a chip (x86-64; needs no vectors, so hosts run it slower)
   -mpi-strict             only the names of the standard ABI: no MPI_Fint and f2c, nothing of MPI-1 (or CORELACE_STRICT=1)
   -show, -showme          print the command instead of running it
@@ -59,18 +65,19 @@ pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
     let (toolchain, words) = Toolchain::asked_for(language, words)?;
     let analysis = analyse(&words);
     if let Some(query) = analysis.query {
-        return answer(query, &toolchain, words);
+        return answer(query, toolchain, words);
     }
     if analysis.stage == Stage::Nothing {
         return Err(refused(&toolchain.program, toolchain.command(&words).exec()));
     }
-    toolchain.build(words, &prefix::locate()?)
+    let prefix = prefix::locate()?;
+    toolchain.prepared(&prefix)?.build(words, &prefix)
 }
 
 /// Compiles, and links if the words ask for it; the compiler's exit status.
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
     let (toolchain, words) = Toolchain::asked_for(language, words)?;
-    toolchain.build(words, prefix)
+    toolchain.prepared(prefix)?.build(words, prefix)
 }
 
 /// A compiler and what is known of it.
@@ -83,6 +90,8 @@ struct Toolchain {
     strict: bool,
     /// What the program computes is counted: the compiler's own assembler, before which ours comes.
     count: Option<OsString>,
+    /// What a Fortran compiler needs, once it is known that there is something to compile.
+    modules: Option<fortran::Modules>,
 }
 
 impl Toolchain {
@@ -95,21 +104,32 @@ impl Toolchain {
         let mut rest = Vec::with_capacity(words.len());
         for word in words {
             let text = word.to_str().unwrap_or_default();
-            let named = text.strip_prefix("-cc=").or_else(|| text.strip_prefix("-cxx="));
-            match named.or_else(|| text.strip_prefix("-CC=")) {
+            let named = ["-cc=", "-cxx=", "-CC=", "-fc="].iter().find_map(|start| text.strip_prefix(start));
+            match named {
                 Some(given) => name = Some(given.to_owned()),
                 None if text == "-mpi-strict" => strict = true,
                 None if text == count::WORD => count = true,
                 None => rest.push(word),
             }
         }
+        if language == Language::Fortran {
+            fortran::check(&rest)?;
+        }
         let (program, first) = compiler(language, name);
-        let mut toolchain = Toolchain { language, program, first, strict, count: None };
+        let mut toolchain = Toolchain { language, program, first, strict, count: None, modules: None };
         if count {
             count::check(&rest, analyse(&rest).stage == Stage::Library)?;
             toolchain.count = Some(toolchain.answer(&["-print-prog-name=as"]).unwrap_or("as".into()).into());
         }
         Ok((toolchain, rest))
+    }
+
+    /// With the modules that a Fortran compiler reads, made if this compiler has none yet.
+    fn prepared(mut self, prefix: &Prefix) -> Result<Self, String> {
+        if self.language == Language::Fortran {
+            self.modules = Some(fortran::modules(&self, prefix)?);
+        }
+        Ok(self)
     }
 
     fn build(&self, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
@@ -141,7 +161,7 @@ impl Toolchain {
             all.extend(self.code_words(prefix));
         }
         if matches!(stage, Stage::Program | Stage::Library) {
-            all.extend(library_words(prefix));
+            all.extend(self.library_words(prefix));
         }
         if words.iter().any(|word| word == "-static" || word == "-static-pie") {
             // What the shared library brings along by itself.
@@ -154,6 +174,10 @@ impl Toolchain {
     fn dual_use(&self, words: &[OsString], prefix: &Prefix) -> Option<Vec<OsString>> {
         let lib = prefix.lib();
         if !lib.join("libcorelace_program.a").exists() {
+            return None;
+        }
+        // The run-time library of another Fortran compiler would share its units among ranks.
+        if self.modules.as_ref().is_some_and(|modules| !modules.is_of_gnu()) {
             return None;
         }
         let start = self.answer(&["-print-file-name=Scrt1.o"])?;
@@ -171,6 +195,10 @@ impl Toolchain {
         if self.language == Language::Cxx && !other_library && lib.join("libcorelace_program_cxx.a").exists()
         {
             all.extend(flags("link-cxx").map(fill));
+        }
+        if self.language == Language::Fortran {
+            // Before the compiler's library, which may be named anywhere.
+            all.splice(0..0, flags("link-gfortran").map(fill));
         }
         Some(all)
     }
@@ -196,7 +224,10 @@ impl Toolchain {
         if result == 0 {
             let why =
                 text.lines().find(|line| line.contains("ld:") || line.contains("error")).unwrap_or("").trim();
-            eprintln!("mpicc: note: made a program for --ranks process only, because the linker says: {why}");
+            let name = self.language.names().0;
+            eprintln!(
+                "{name}: note: made a program for --ranks process only, because the linker says: {why}"
+            );
         }
         Ok(result)
     }
@@ -210,6 +241,9 @@ impl Toolchain {
         if is_gcc {
             words.extend(flags("compile-gcc").map(OsString::from));
         }
+        if let Some(modules) = &self.modules {
+            words.extend(modules.code_words());
+        }
         if self.count.is_some() {
             words.extend(count::words(prefix, is_gcc));
         }
@@ -221,9 +255,24 @@ impl Toolchain {
         let mut include = OsString::from("-I");
         include.push(prefix.include());
         let mut words = vec![include];
-        if !self.strict {
+        if let Some(modules) = &self.modules {
+            words.extend(modules.header_words());
+        } else if !self.strict {
             words.push("-DCORELACE_COMPATIBLE".into());
         }
+        words
+    }
+
+    /// The words that link the MPI library: an absolute path to find it at run time, which `LD_LIBRARY_PATH` can override.
+    fn library_words(&self, prefix: &Prefix) -> Vec<OsString> {
+        let lib = prefix.lib();
+        let with = |before: &str| {
+            let mut word = OsString::from(before);
+            word.push(&lib);
+            word
+        };
+        let mut words = self.modules.as_ref().map_or_else(Vec::new, |modules| modules.library_words(prefix));
+        words.extend([with("-L"), with("-Wl,-rpath,"), "-lmpi_abi".into()]);
         words
     }
 
@@ -234,21 +283,11 @@ impl Toolchain {
     }
 }
 
-/// The words that link the MPI library: an absolute path to find it at run time, which `LD_LIBRARY_PATH` can override.
-fn library_words(prefix: &Prefix) -> Vec<OsString> {
-    let lib = prefix.lib();
-    let with = |before: &str| {
-        let mut word = OsString::from(before);
-        word.push(&lib);
-        word
-    };
-    vec![with("-L"), with("-Wl,-rpath,"), "-lmpi_abi".into()]
-}
-
 /// Answers questions about the wrapper itself. Build systems put these words into commands of their own, so only the
 /// flags of ordinary programs are named, unless the question comes with input files.
-fn answer(query: Query, toolchain: &Toolchain, words: Vec<OsString>) -> Result<u8, String> {
+fn answer(query: Query, toolchain: Toolchain, words: Vec<OsString>) -> Result<u8, String> {
     let prefix = prefix::locate()?;
+    let toolchain = toolchain.prepared(&prefix)?;
     let words: Vec<_> = words.into_iter().filter(|word| words::query(word).is_none()).collect();
     let analysis = analyse(&words);
     let include = toolchain.header_words(&prefix);
@@ -256,7 +295,7 @@ fn answer(query: Query, toolchain: &Toolchain, words: Vec<OsString>) -> Result<u
     call.extend(toolchain.first.iter().cloned());
     let line = match query {
         Query::Show if analysis.stage == Stage::Nothing => {
-            [call, words, include, library_words(&prefix)].concat()
+            [call, words, include, toolchain.library_words(&prefix)].concat()
         }
         Query::Show => {
             let dual = (analysis.stage == Stage::Program && !analysis.ordinary)
@@ -265,11 +304,14 @@ fn answer(query: Query, toolchain: &Toolchain, words: Vec<OsString>) -> Result<u
             [call, all].concat()
         }
         Query::CompileCommand => [call, words, include].concat(),
-        Query::LinkCommand => [call, words, library_words(&prefix)].concat(),
+        Query::LinkCommand => [call, words, toolchain.library_words(&prefix)].concat(),
         Query::CompileFlags => include,
-        Query::LinkFlags => library_words(&prefix),
+        Query::LinkFlags => toolchain.library_words(&prefix),
         Query::IncludeDirectories => vec![prefix.include().into_os_string()],
         Query::LibraryDirectories => vec![prefix.lib().into_os_string()],
+        Query::Libraries if toolchain.language == Language::Fortran => {
+            vec!["corelace_fortran".into(), "mpi_abi".into()]
+        }
         Query::Libraries => vec!["mpi_abi".into()],
         Query::Command => call,
         Query::Version => {
@@ -302,19 +344,21 @@ fn flags(key: &str) -> impl Iterator<Item = &'static str> {
     line.unwrap_or_else(|| panic!("shim/flags.txt has no line \"{key}:\"")).split_whitespace()
 }
 
+/// What this wrapper is called by.
+const OWN: [&str; 7] = ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90"];
+
 /// The compiler that was named, else that of the environment, else the system's.
 fn compiler(language: Language, named: Option<String>) -> (OsString, Vec<OsString>) {
     let (variable, default) = match language {
         Language::C => ("CC", "cc"),
         Language::Cxx => ("CXX", "c++"),
+        Language::Fortran => ("FC", "gfortran"),
     };
     let value = named.or_else(|| std::env::var(variable).ok()).unwrap_or_default();
     let mut words = value.split_whitespace().map(OsString::from);
     let program = words.next().unwrap_or_else(|| default.into());
     // A build system may well export CC=mpicc for our own benefit.
-    let own = Path::new(&program)
-        .file_name()
-        .is_some_and(|name| ["mpicc", "mpicxx", "mpic++", "mpiCC"].iter().any(|own| name == *own));
+    let own = Path::new(&program).file_name().is_some_and(|name| OWN.iter().any(|own| name == *own));
     if own { (default.into(), Vec::new()) } else { (program, words.collect()) }
 }
 
@@ -331,5 +375,8 @@ fn status(result: std::process::ExitStatus) -> u8 {
 }
 
 fn refused(program: &OsStr, error: std::io::Error) -> String {
-    format!("cannot run the compiler \"{}\": {error}; set CC or CXX to one that exists", program.display())
+    format!(
+        "cannot run the compiler \"{}\": {error}; set CC, CXX or FC to one that exists",
+        program.display()
+    )
 }

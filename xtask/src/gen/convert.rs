@@ -149,7 +149,7 @@ impl Shape<'_> {
             ("WEIGHT", ..) if ctype.stars == 0 => return None,
             _ if ctype.stars > 0 && ctype.base == "void" => return None,
             _ if ctype.stars + usize::from(!ctype.array.is_empty()) > 1 => return None,
-            _ if self.spec.types_of("callback").any(|entry| entry.name == ctype.base) => return None,
+            _ if self.spec.callbacks().any(|entry| entry.name == ctype.base) => return None,
             (kind, Direction::In, Length::Known(length)) if number => {
                 let method = if is_count(kind) { "counts" } else { "numbers" };
                 format!("call.{method}(\"{label}\", {name}, {length})?")

@@ -34,7 +34,7 @@ impl<'a> CType<'a> {
 
     /// The Rust type with the same representation.
     pub fn rust(&self, spec: &Spec) -> String {
-        let callback = spec.types_of("callback").any(|entry| entry.name == self.base);
+        let callback = spec.callbacks().any(|entry| entry.name == self.base);
         let mut rendered = base(self.base).to_owned();
         // A callback's Rust type is already a (nullable) pointer to a function.
         let mut levels = if callback { self.stars.saturating_sub(1) } else { self.stars };

@@ -101,7 +101,10 @@ const EXTENSIONS_TOP: &str = "\
  * DMA engine where there is one, while the rank goes on. Each array is told by its extents and by where in it the block begins, in
  * elements, the last dimension being the one whose elements lie side by side; that of the target begins at target_disp. The datatype
  * is one without gaps. The event is a request: MPI_Wait, MPI_Test and all their kin take it, and until then the local block
- * is the transfer's. Calls that complete operations at the target (MPI_Win_flush, MPI_Win_unlock, MPI_Win_fence, ...) complete these, too. */
+ * is the transfer's. Calls that complete operations at the target (MPI_Win_flush, MPI_Win_unlock, MPI_Win_fence, ...) complete these, too.
+ *
+ * MPIX_Op_create_x and the MPIX_..._create_errhandler_x make operations and error handlers whose function gets an extra state, so that bindings of other
+ * languages can find theirs. The destructor, if it is not null, is called with that state when nobody can call the function any more. MPICH has the same. */
 #ifndef CORELACE_H
 #define CORELACE_H
 
@@ -126,6 +129,10 @@ pub fn render_extensions(extensions: &Extensions) -> String {
     title(&mut out, "Constants");
     for constant in &extensions.constants {
         writeln!(out, "#define {} {}", constant.name, value(constant)).expect("a string takes all");
+    }
+    title(&mut out, "Callbacks");
+    for entry in &extensions.types {
+        writeln!(out, "{}", callback(entry)).expect("a string takes all");
     }
     for (heading, prefix) in [("Functions", ""), ("Functions, profiling names", "P")] {
         title(&mut out, heading);

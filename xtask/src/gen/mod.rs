@@ -7,6 +7,7 @@ mod constants;
 mod convert;
 mod ctype;
 mod entries;
+pub mod fortran;
 mod header;
 mod shapes;
 mod types;

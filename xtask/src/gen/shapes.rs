@@ -53,7 +53,7 @@ pub fn words(spec: &Spec, function: &Function) -> String {
 /// Whether a parameter is the address of a function.
 pub fn is_callback(spec: &Spec, param: &Param) -> bool {
     let ctype = CType::parse(&param.ctype);
-    spec.types_of("callback").any(|entry| entry.name == ctype.base) && ctype.stars <= 1
+    spec.callbacks().any(|entry| entry.name == ctype.base) && ctype.stars <= 1
 }
 
 /// What a word is, whether it is read or written, whether it is an array, and whether the root alone looks at it.

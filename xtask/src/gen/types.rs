@@ -46,7 +46,7 @@ pub fn render(spec: &Spec) -> String {
         writeln!(out, "\n/// `{0}`, an enumeration in C.\npub type {0} = c_int;", entry.name)
             .expect("a string takes all");
     }
-    for entry in spec.types_of("callback") {
+    for entry in spec.callbacks() {
         writeln!(out, "\n{}", callback(spec, entry)).expect("a string takes all");
     }
     out

@@ -188,3 +188,21 @@ pub type MPI_T_event_free_cb_function = Option<unsafe extern "C-unwind" fn(MPI_T
 
 /// `MPI_T_event_dropped_cb_function`, possibly null.
 pub type MPI_T_event_dropped_cb_function = Option<unsafe extern "C-unwind" fn(MPI_Count, MPI_T_event_registration, c_int, MPI_T_cb_safety, *mut c_void)>;
+
+/// `MPIX_Destructor_function`, possibly null.
+pub type MPIX_Destructor_function = Option<unsafe extern "C-unwind" fn(*mut c_void)>;
+
+/// `MPIX_User_function_x`, possibly null.
+pub type MPIX_User_function_x = Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, MPI_Count, MPI_Datatype, *mut c_void)>;
+
+/// `MPIX_Comm_errhandler_function_x`, possibly null.
+pub type MPIX_Comm_errhandler_function_x = Option<unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void)>;
+
+/// `MPIX_File_errhandler_function_x`, possibly null.
+pub type MPIX_File_errhandler_function_x = Option<unsafe extern "C-unwind" fn(MPI_File, c_int, *mut c_void)>;
+
+/// `MPIX_Session_errhandler_function_x`, possibly null.
+pub type MPIX_Session_errhandler_function_x = Option<unsafe extern "C-unwind" fn(MPI_Session, c_int, *mut c_void)>;
+
+/// `MPIX_Win_errhandler_function_x`, possibly null.
+pub type MPIX_Win_errhandler_function_x = Option<unsafe extern "C-unwind" fn(MPI_Win, c_int, *mut c_void)>;

@@ -28,7 +28,7 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
         check.explain(state, fault.code());
     }
     let (handler, object) = find(call, scope);
-    if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
+    if let (Some(check), Some(_)) = (state.check(), handler.action.bearer()) {
         check.fail(state, fault.code());
     }
     invoke(state, &handler, object, fault.code(), &sentence)
@@ -50,9 +50,14 @@ pub(crate) fn invoke(
             // SAFETY: the program registered this function for exactly these arguments.
             unsafe { function(&mut handle, &mut code) }
         }
+        Action::CallWith(wanted, function, extra) if wanted == bearer => {
+            let Some(_running) = state.handlers.begin() else { return code };
+            // SAFETY: as above, with the state that it was registered with.
+            unsafe { function(handle, code, extra) }
+        }
         Action::Fatal => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
         Action::Abort => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
-        Action::Call(..) => end(state, code, sentence, "is of another kind of object"),
+        Action::Call(..) | Action::CallWith(..) => end(state, code, sentence, "is of another kind of object"),
     }
     code
 }

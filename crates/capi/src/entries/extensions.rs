@@ -169,6 +169,72 @@ pub unsafe extern "C-unwind" fn PMPIX_Get_block(ndims: c_int, block: *const c_in
     }
 }
 
+/// `MPIX_Op_create_x`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Op_create_x(user_fn_x: MPIX_User_function_x, destructor_fn: MPIX_Destructor_function, commute: c_int, extra_state: *mut c_void, op: *mut MPI_Op) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPIX_Op_create_x"), Whose::Process, [call::word_of_callback(user_fn_x), call::word_of_callback(destructor_fn), commute.word(), extra_state.word(), op.word()], |call, &[user_fn_x, destructor_fn, commute, extra_state, op]| {
+            let (user_fn_x, destructor_fn, commute, extra_state, op) = (call::callback::<MPIX_User_function_x>(user_fn_x), call::callback::<MPIX_Destructor_function>(destructor_fn), <c_int>::of(commute), <*mut c_void>::of(extra_state), <*mut MPI_Op>::of(op));
+            let commute = commute != 0;
+            let op = call.out("op", op)?;
+            crate::imp::with_state::mpix_op_create_x(call, user_fn_x, destructor_fn, commute, extra_state, op)
+        })
+    }
+}
+
+/// `MPIX_Comm_create_errhandler_x`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Comm_create_errhandler_x(comm_errhandler_fn_x: MPIX_Comm_errhandler_function_x, destructor_fn: MPIX_Destructor_function, extra_state: *mut c_void, errhandler: *mut MPI_Errhandler) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPIX_Comm_create_errhandler_x"), Whose::Process, [call::word_of_callback(comm_errhandler_fn_x), call::word_of_callback(destructor_fn), extra_state.word(), errhandler.word()], |call, &[comm_errhandler_fn_x, destructor_fn, extra_state, errhandler]| {
+            let (comm_errhandler_fn_x, destructor_fn, extra_state, errhandler) = (call::callback::<MPIX_Comm_errhandler_function_x>(comm_errhandler_fn_x), call::callback::<MPIX_Destructor_function>(destructor_fn), <*mut c_void>::of(extra_state), <*mut MPI_Errhandler>::of(errhandler));
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::with_state::mpix_comm_create_errhandler_x(call, comm_errhandler_fn_x, destructor_fn, extra_state, errhandler)
+        })
+    }
+}
+
+/// `MPIX_File_create_errhandler_x`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_File_create_errhandler_x(file_errhandler_fn_x: MPIX_File_errhandler_function_x, destructor_fn: MPIX_Destructor_function, extra_state: *mut c_void, errhandler: *mut MPI_Errhandler) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPIX_File_create_errhandler_x"), Whose::Process, [call::word_of_callback(file_errhandler_fn_x), call::word_of_callback(destructor_fn), extra_state.word(), errhandler.word()], |call, &[file_errhandler_fn_x, destructor_fn, extra_state, errhandler]| {
+            let (file_errhandler_fn_x, destructor_fn, extra_state, errhandler) = (call::callback::<MPIX_File_errhandler_function_x>(file_errhandler_fn_x), call::callback::<MPIX_Destructor_function>(destructor_fn), <*mut c_void>::of(extra_state), <*mut MPI_Errhandler>::of(errhandler));
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::with_state::mpix_file_create_errhandler_x(call, file_errhandler_fn_x, destructor_fn, extra_state, errhandler)
+        })
+    }
+}
+
+/// `MPIX_Session_create_errhandler_x`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Session_create_errhandler_x(session_errhandler_fn_x: MPIX_Session_errhandler_function_x, destructor_fn: MPIX_Destructor_function, extra_state: *mut c_void, errhandler: *mut MPI_Errhandler) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPIX_Session_create_errhandler_x"), Whose::Process, [call::word_of_callback(session_errhandler_fn_x), call::word_of_callback(destructor_fn), extra_state.word(), errhandler.word()], |call, &[session_errhandler_fn_x, destructor_fn, extra_state, errhandler]| {
+            let (session_errhandler_fn_x, destructor_fn, extra_state, errhandler) = (call::callback::<MPIX_Session_errhandler_function_x>(session_errhandler_fn_x), call::callback::<MPIX_Destructor_function>(destructor_fn), <*mut c_void>::of(extra_state), <*mut MPI_Errhandler>::of(errhandler));
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::with_state::mpix_session_create_errhandler_x(call, session_errhandler_fn_x, destructor_fn, extra_state, errhandler)
+        })
+    }
+}
+
+/// `MPIX_Win_create_errhandler_x`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Win_create_errhandler_x(win_errhandler_fn_x: MPIX_Win_errhandler_function_x, destructor_fn: MPIX_Destructor_function, extra_state: *mut c_void, errhandler: *mut MPI_Errhandler) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPIX_Win_create_errhandler_x"), Whose::Process, [call::word_of_callback(win_errhandler_fn_x), call::word_of_callback(destructor_fn), extra_state.word(), errhandler.word()], |call, &[win_errhandler_fn_x, destructor_fn, extra_state, errhandler]| {
+            let (win_errhandler_fn_x, destructor_fn, extra_state, errhandler) = (call::callback::<MPIX_Win_errhandler_function_x>(win_errhandler_fn_x), call::callback::<MPIX_Destructor_function>(destructor_fn), <*mut c_void>::of(extra_state), <*mut MPI_Errhandler>::of(errhandler));
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::with_state::mpix_win_create_errhandler_x(call, win_errhandler_fn_x, destructor_fn, extra_state, errhandler)
+        })
+    }
+}
+
 global_asm!(
     ".weak MPIX_Compute",
     ".set MPIX_Compute, PMPIX_Compute",
@@ -192,4 +258,14 @@ global_asm!(
     ".set MPIX_Put_block, PMPIX_Put_block",
     ".weak MPIX_Get_block",
     ".set MPIX_Get_block, PMPIX_Get_block",
+    ".weak MPIX_Op_create_x",
+    ".set MPIX_Op_create_x, PMPIX_Op_create_x",
+    ".weak MPIX_Comm_create_errhandler_x",
+    ".set MPIX_Comm_create_errhandler_x, PMPIX_Comm_create_errhandler_x",
+    ".weak MPIX_File_create_errhandler_x",
+    ".set MPIX_File_create_errhandler_x, PMPIX_File_create_errhandler_x",
+    ".weak MPIX_Session_create_errhandler_x",
+    ".set MPIX_Session_create_errhandler_x, PMPIX_Session_create_errhandler_x",
+    ".weak MPIX_Win_create_errhandler_x",
+    ".set MPIX_Win_create_errhandler_x, PMPIX_Win_create_errhandler_x",
 );

@@ -1,6 +1,6 @@
 //! Error handlers: who is told of a call that failed (MPI section 9.3).
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,8 +13,19 @@ use crate::handles::{Kind, Table};
 /// An error handler object. Objects share it; it lives as long as one of them or a handle refers to it.
 pub(crate) struct Errhandler {
     pub(crate) action: Action,
+    /// What the program wants to be called when nobody can call the handler any more.
+    destructor: MPIX_Destructor_function,
     /// The handle under which the program knows it now, and how often it must be freed.
     handle: Mutex<(usize, u32)>,
+}
+
+impl Drop for Errhandler {
+    fn drop(&mut self) {
+        if let (Action::CallWith(_, _, state), Some(destructor)) = (self.action, self.destructor) {
+            // SAFETY: the program registered this function for this state.
+            unsafe { destructor(state) }
+        }
+    }
 }
 
 /// What an error handler does.
@@ -28,6 +39,8 @@ pub(crate) enum Action {
     Return,
     /// Calls a function of the program, which is for one kind of object.
     Call(Bearer, Function),
+    /// Calls a function of the program with a state of its own.
+    CallWith(Bearer, FunctionWith, *mut c_void),
 }
 
 /// The kinds of objects that have error handlers.
@@ -42,9 +55,31 @@ pub(crate) enum Bearer {
 /// The function of all bearers: their handles have the same representation.
 pub(crate) type Function = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 
+/// The same, with the state that the program has given.
+pub(crate) type FunctionWith = unsafe extern "C-unwind" fn(usize, c_int, *mut c_void);
+
+// SAFETY: the state is only handed to the program's function, by threads that the program lets make calls.
+unsafe impl Send for Action {}
+// SAFETY: as above.
+unsafe impl Sync for Action {}
+
+impl Action {
+    /// The only kind of object that can have this handler; `None`: all can.
+    pub(crate) fn bearer(&self) -> Option<Bearer> {
+        match self {
+            Action::Fatal | Action::Abort | Action::Return => None,
+            Action::Call(bearer, _) | Action::CallWith(bearer, ..) => Some(*bearer),
+        }
+    }
+}
+
 impl Errhandler {
     pub(crate) fn new(action: Action) -> Arc<Self> {
-        Arc::new(Self { action, handle: Mutex::new((0, 0)) })
+        Self::with_destructor(action, None)
+    }
+
+    pub(crate) fn with_destructor(action: Action, destructor: MPIX_Destructor_function) -> Arc<Self> {
+        Arc::new(Self { action, destructor, handle: Mutex::new((0, 0)) })
     }
 
     /// A handle for the program to keep and to free.

@@ -27,7 +27,7 @@ pub(crate) use attributes::{Attributes, Carrier, Copy, Delete, Keyvals};
 pub(crate) use comm::{Comm, CommRef, Comms};
 pub(crate) use datatype::{LOWER_MARK, Origin, Type, Types, UPPER_MARK};
 pub(crate) use engine::Group;
-pub(crate) use errhandler::{Action, Bearer, Errhandler, Function, Handlers};
+pub(crate) use errhandler::{Action, Bearer, Errhandler, Function, FunctionWith, Handlers};
 pub(crate) use file::{Conversion, Datarep, Datareps, File, Files, Seen};
 pub(crate) use generalized::{Functions, Generalized};
 pub(crate) use group::Groups;

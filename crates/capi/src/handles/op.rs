@@ -1,6 +1,6 @@
 //! Reduction operations: the predefined ones by their handle, the program's own behind a table.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use engine::{Builtin, Counted, Datatype};
@@ -27,6 +27,28 @@ pub(crate) struct UserOp {
 pub(crate) enum UserFunction {
     Small(MPI_User_function),
     Large(MPI_User_function_c),
+    /// With a state of its own, and what the program wants to be called in the end.
+    WithState(MPIX_User_function_x, MPIX_Destructor_function, *mut c_void),
+}
+
+impl UserFunction {
+    /// Whether the program has given null for it.
+    pub(crate) fn is_missing(&self) -> bool {
+        match self {
+            UserFunction::Small(function) => function.is_none(),
+            UserFunction::Large(function) => function.is_none(),
+            UserFunction::WithState(function, ..) => function.is_none(),
+        }
+    }
+}
+
+impl Drop for UserOp {
+    fn drop(&mut self) {
+        if let UserFunction::WithState(_, Some(destructor), state) = self.function {
+            // SAFETY: the program registered this function for this state.
+            unsafe { destructor(state) }
+        }
+    }
 }
 
 impl Op {
@@ -93,7 +115,7 @@ impl engine::UserFunction for Bound {
             let offset = done as isize * datatype.extent() as isize;
             let piece = match self.op.function {
                 UserFunction::Small(_) => (count - done).min(c_int::MAX as u64),
-                UserFunction::Large(_) => count - done,
+                UserFunction::Large(_) | UserFunction::WithState(..) => count - done,
             };
             // SAFETY: the engine's promise covers `count` elements, of which these are some; the program registered the
             // function for exactly these arguments.
@@ -106,7 +128,12 @@ impl engine::UserFunction for Bound {
                     UserFunction::Large(Some(function)) => {
                         function(input, inout, &mut (piece as MPI_Count), &mut handle);
                     }
-                    UserFunction::Small(None) | UserFunction::Large(None) => (),
+                    UserFunction::WithState(Some(function), _, state) => {
+                        function(input, inout, piece as MPI_Count, handle, state);
+                    }
+                    UserFunction::Small(None)
+                    | UserFunction::Large(None)
+                    | UserFunction::WithState(None, ..) => (),
                 }
             }
             done += piece;

@@ -74,8 +74,8 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
 /// An error unless such objects may have this handler.
 #[inline(never)]
 pub(crate) fn suits(bearer: Bearer, errhandler: &Errhandler) -> Outcome {
-    match errhandler.action {
-        Action::Call(wanted, _) if wanted != bearer => {
+    match errhandler.action.bearer() {
+        Some(wanted) if wanted != bearer => {
             let text = format_args!(
                 "errhandler is for another kind of object, expected one from MPI_{bearer:?}_create_errhandler"
             );

@@ -38,3 +38,4 @@ pub(crate) mod tools;
 pub(crate) mod topologies;
 pub(crate) mod type_create;
 pub(crate) mod windows;
+pub(crate) mod with_state;

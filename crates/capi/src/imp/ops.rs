@@ -10,12 +10,8 @@ use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Op, UserFunction, UserOp};
 
-fn create(call: &Call, function: UserFunction, commute: bool, op: Out<MPI_Op>) -> Outcome {
-    let missing = match function {
-        UserFunction::Small(function) => function.is_none(),
-        UserFunction::Large(function) => function.is_none(),
-    };
-    if missing {
+pub(super) fn create(call: &Call, function: UserFunction, commute: bool, op: Out<MPI_Op>) -> Outcome {
+    if function.is_missing() {
         return Err(Fault::null("user_fn"));
     }
     op.set(call.state.ops.insert(UserOp { function, commutes: commute }));

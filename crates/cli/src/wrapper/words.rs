@@ -66,6 +66,7 @@ pub(super) fn query(word: &OsStr) -> Option<Query> {
 const WITH_VALUE: &[&str] = &[
     "-o",
     "-x",
+    "-J",
     "-I",
     "-L",
     "-D",
