@@ -1,5 +1,6 @@
 //! The published figures, and laws of messages on chips: what `corelace reproduce` and `corelace fit` say.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -119,6 +120,92 @@ fn the_earth_simulator_answers_what_if_as_physics_does() {
     );
     assert!((ours(&local, "d.case1.bw") / ours(&faster_clock, "d.case1.bw") - 0.5).abs() < 0.01);
     assert!((ours(&local, "d.case3.bw") / ours(&faster_clock, "d.case3.bw") - 1.0).abs() < 0.01);
+}
+
+/// What is asked of the first MPPA, lines of its description and what they become, and figures with the factor that physics gives each.
+type WhatIf = (&'static str, &'static [(&'static str, &'static str)], &'static [(&'static str, f64)]);
+
+const WHAT_IFS: [WhatIf; 7] = [
+    (
+        "wider links alone do not help: the interface is the limit",
+        &[(
+            "link           = { value = 4, unit = \"bytes/cycle\"",
+            "link           = { value = 8, unit = \"bytes/cycle\"",
+        )],
+        &[("a.cc0-cc15.dma.K", 1.0), ("a.cc0-cc15.pe.K", 1.0), ("a.throughput.dma", 1.0)],
+    ),
+    (
+        "links and interfaces twice as fast",
+        &[
+            (
+                "link           = { value = 4, unit = \"bytes/cycle\"",
+                "link           = { value = 8, unit = \"bytes/cycle\"",
+            ),
+            ("receive        = { value = 0.27,", "receive        = { value = 0.135,"),
+        ],
+        &[("a.cc0-cc15.dma.K", 0.5), ("a.throughput.dma", 2.0), ("a.cc0-cc15.pe.K", 1.0)],
+    ),
+    (
+        "a core that writes twice as fast",
+        &[("put_per_byte   = { value = 0.98,", "put_per_byte   = { value = 0.49,")],
+        &[("a.cc0-cc15.pe.K", 0.5), ("a.throughput.pe", 2.0), ("a.cc0-cc15.dma.K", 1.0)],
+    ),
+    (
+        // In cycles of the faster clock the memory outside is twice as slow.
+        "a clock of 800 MHz",
+        &[("frequency = { value = 400,", "frequency = { value = 800,")],
+        &[("a.cc0-cc15.dma.K", 1.0), ("a.cc0-cc15.dma.h", 1.0), ("a.io-cc15.dma.K", 2.0)],
+    ),
+    (
+        "a memory outside that answers twice as late",
+        &[("latency        = { value = 126.9,", "latency        = { value = 253.8,")],
+        // The bursts themselves are 30 of the 538 ns of a packet.
+        &[("a.io-cc15.dma.K", 1.944), ("a.cc15-io.dma.K", 1.0), ("a.cc0-cc15.dma.K", 1.0)],
+    ),
+    (
+        // Program, stack and buffers take some 0.6 MiB; the rest holds a sixteenth of the matrix, whose rows are tried by 250.
+        "twice the memory of a cluster",
+        &[
+            (
+                "scratchpad     = { value = 2, unit = \"MiB\", from = \"MPPA-MPI\"",
+                "scratchpad     = { value = 4, unit = \"MiB\", from = \"MPPA-MPI\"",
+            ),
+            ("usable         = { value = 1.5,", "usable         = { value = 3,"),
+        ],
+        &[("a.hpl.memory", 1.6), ("a.cc0-cc15.dma.K", 1.0)],
+    ),
+    (
+        "a sixth less of it",
+        &[("usable         = { value = 1.5,", "usable         = { value = 1.25,")],
+        &[("a.hpl.memory", 0.8), ("a.cc0-cc15.dma.K", 1.0)],
+    ),
+];
+
+#[test]
+fn figures_answer_what_if_as_physics_does() {
+    let text = fs::read_to_string(root().join("chips/mppa256-andey.toml")).unwrap();
+    let directory = scratch("what-if");
+    let figures = |chip: &Path, id: &str| {
+        let words = ["reproduce", "--quick", "--json", "--only", id, "--chip"];
+        ours(&json(&corelace(words).argument(chip).run()), id)
+    };
+    let mut shipped = HashMap::new();
+    for (what, changes, expected) in WHAT_IFS {
+        let changed = changes.iter().fold(text.clone(), |text, (old, new)| {
+            assert!(text.contains(old), "{what}: {old}");
+            text.replace(old, new)
+        });
+        let copy = directory.join("copy.toml");
+        fs::write(&copy, changed).unwrap();
+        for (id, factor) in expected {
+            let shipped = *shipped.entry(id).or_insert_with(|| figures(Path::new("mppa256-andey"), id));
+            let copied = figures(&copy, id);
+            assert!(
+                (copied / shipped / factor - 1.0).abs() < 0.02,
+                "{what}: {id} goes from {shipped} to {copied}, expected {factor} times"
+            );
+        }
+    }
 }
 
 /// The law from cluster 0 to 15 of a description, by DMA.

@@ -84,6 +84,8 @@ pub(crate) struct Way {
     reached: u64,
     /// Where the last access began, when its first burst came, and how long its bursts took.
     access: (u64, Time, Time),
+    /// Of a read that asks for a little at a time: when all that it asked for has come.
+    came: Time,
 }
 
 /// What a packet needs of the memory: bytes from one address to another, all in one row.
@@ -132,10 +134,18 @@ impl Way {
         self.reached = to;
     }
 
-    /// When the bytes of the packet have come, of an access that reads them.
-    pub(crate) fn come(&self, rows: &Rows, per_byte: Rate) -> Time {
+    /// When the bytes of the packet have come, of an access that reads them; not before a transfer that has asked only now can have them.
+    pub(crate) fn come(&mut self, rows: &Rows, per_byte: Rate, now: Time, payload: u16) -> Time {
         let (from, at, _) = self.access;
-        at + bursts(rows, per_byte, from, self.next) + rows.latency
+        let served = at + bursts(rows, per_byte, from, self.next) + rows.latency;
+        if rows.asked == 0 {
+            return served.max(now);
+        }
+        // One question after the other: each waits for its answer.
+        let questions = u64::from(payload).div_ceil(u64::from(rows.asked));
+        let answered = self.came.max(now) + questions * rows.latency + per_byte.of(payload.into());
+        self.came = answered.max(served);
+        self.came
     }
 }
 
@@ -149,7 +159,8 @@ mod tests {
     use super::*;
 
     /// A nanosecond is a tick here, and a byte takes one.
-    const ROWS: Rows = Rows { bytes: 2048, banks: 4, burst: 64, activate: 100, turn: 30, latency: 7 };
+    const ROWS: Rows =
+        Rows { bytes: 2048, banks: 4, burst: 64, activate: 100, turn: 30, latency: 7, asked: 0 };
     const BYTE: Rate = Rate::ticks(1);
 
     fn access(banks: &mut Banks, from: u64, to: u64, writes: bool, hidden: Time) -> (Time, Time) {

@@ -196,6 +196,31 @@ fn rows_of_a_box_cost_their_opening_and_the_bursts_at_their_ends() {
 }
 
 #[test]
+fn the_memory_outside_keeps_its_speed_when_the_clock_rises_and_serves_several_at_once() {
+    let read = |chip: &Chip, to, bytes| Transfer {
+        from_memory: Memory::Ddr(0),
+        ..dma(chip.io_place(0).0, to, bytes)
+    };
+    let fast = andey_with(&[("clock.frequency", "800")]);
+    let memory = slope(&fast, |bytes| read(&fast, 15, bytes));
+    let clusters = slope(&fast, |bytes| dma(0, 15, bytes));
+    // In cycles: those of the memory are twice as many, those of the chip's own network as before.
+    assert!(
+        (memory / 1680.0 - 1.0).abs() < 0.01 && (clusters / 270.0 - 1.0).abs() < 0.01,
+        "{memory}, {clusters}"
+    );
+    // One transfer waits for each burst; four together have the memory's bursts in between.
+    let chip = andey_with(&[]);
+    let alone = time(&chip, &[read(&chip, 0, 1 << 20)]);
+    let four = time(&chip, &[0, 1, 2, 3].map(|to| read(&chip, to, 1 << 20)));
+    assert!((four as f64 / alone as f64 - 1.0).abs() < 0.15, "{alone} alone, {four} for four");
+    // More questions at a time, and a transfer is as fast as its way.
+    let eager = andey_with(&[("io.north.ddr.rows.asked", "2048")]);
+    let hasty = slope(&eager, |bytes| read(&eager, 15, bytes));
+    assert!((hasty / 270.0 - 1.0).abs() < 0.02, "{hasty}");
+}
+
+#[test]
 fn what_if_the_memory_outside_were_another() {
     let rate =
         |old: &str, new: &str, writes| box_rate(&copy("mppa256-bostan", old, new), 1024, ALIGNED, writes);

@@ -39,6 +39,8 @@ pub struct Rows {
     pub turn: Time,
     /// From the read of a burst to its arrival at whoever asked. Others are served meanwhile.
     pub latency: Time,
+    /// Bytes that one transfer asks for at a time: it reads no faster than these come. 0: as many as it likes.
+    pub asked: u32,
 }
 
 impl Ddr {
@@ -70,6 +72,7 @@ impl Rows {
             activate: time("activate")?,
             turn: time("turn")?,
             latency: time("latency")?,
+            asked: if section.has("asked") { bytes("asked")? } else { 0 },
         };
         if !rows.bytes.is_multiple_of(rows.burst) {
             let reason =

@@ -239,8 +239,8 @@ fn kind(form: &mut impl Walk, kind: &mut Kind) -> Option<()> {
 }
 
 fn rows(form: &mut impl Walk, rows: &mut Rows) -> Option<()> {
-    let Rows { bytes, banks, burst, activate, turn, latency } = rows;
-    for number in [bytes, banks, burst] {
+    let Rows { bytes, banks, burst, activate, turn, latency, asked } = rows;
+    for number in [bytes, banks, burst, asked] {
         form.number(number)?;
     }
     [activate, turn, latency].into_iter().try_for_each(|time| form.number(time))

@@ -20,7 +20,8 @@ impl Machine {
         while let Some(span) = self.flows.at(flow).way.unread(&rows, rest) {
             self.access(io, flow, span, false);
         }
-        self.flows.at(flow).way.come(&rows, ddr.read_per_byte).max(self.now)
+        let now = self.now;
+        self.flows.at(flow).way.come(&rows, ddr.read_per_byte, now, cut.payload)
     }
 
     /// Brings a packet of a transfer to DDR. When it is there: at once, if it waits for others of its row.
