@@ -11,7 +11,7 @@ use crate::support::{MODES, compiled, on, prefix, root, scratch, succeed};
 const MPICH: &str = "mpich==5.0.2";
 
 /// MPICH from PyPI, with wrappers for its standard-ABI library.
-fn mpich() -> &'static Environment {
+pub fn mpich() -> &'static Environment {
     static MADE: OnceLock<Environment> = OnceLock::new();
     MADE.get_or_init(|| Environment::make("peers", MPICH, |environment| environment.install(&[MPICH], &[])))
 }

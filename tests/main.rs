@@ -15,6 +15,7 @@ mod counting;
 mod doctor;
 mod examples;
 mod failures;
+mod files;
 mod fit;
 mod fortran;
 mod hangs;

@@ -9,13 +9,17 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 21] = [
+const OTHERS: [(&str, &str); 25] = [
     ("rendezvous.c", "waits for times of a simulated system"),
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
     ("cancel_alone.c", "needs a pipe, and two ranks"),
     ("chip_windows.c", "needs a chip"),
     ("disagreement.c", "its counts disagree"),
+    ("files_errors.c", "makes mistakes with files on purpose"),
+    ("files_exchange.c", "needs a file, and another library"),
+    ("files_killed.c", "ends by a signal"),
+    ("files_limit.c", "needs a file"),
     ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
     ("initial_handler.c", "wants another error handler"),

@@ -113,7 +113,7 @@ mod tests {
                     prop_assert_eq!(part.start, at);
                     prop_assert_eq!(domains.at(part.start).0, domain);
                     prop_assert!(domains.at(part.start).1 >= part.end);
-                    prop_assert!(domain == 0 || round > 0 || part.start % alignment == 0);
+                    prop_assert!(domain == 0 || round > 0 || part.start.is_multiple_of(alignment));
                     at = part.end;
                 }
             }

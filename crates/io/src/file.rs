@@ -193,7 +193,7 @@ impl File {
         let view = view.and_then(|view| match self.split.get() {
             Some((_, call)) => Err(self.wrong(Kind::UnsupportedOperation, format_args!("{call} has begun and not ended"))),
             None if view.overlaps && self.mode.writes => Err(self.wrong(
-                Kind::Argument,
+                Kind::Io,
                 format_args!("filetype has bytes that lie on others, expected none in a file that is opened to be written"),
             )),
             None => Ok(view),

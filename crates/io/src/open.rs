@@ -43,12 +43,12 @@ impl File {
         let agreed = same_mode(rank, &comm, &mode)?;
         let mode = mode.and_then(|mode| agreed.map(|()| mode));
         let opened = mode.and_then(|mode| {
-            let opened = if is_first { Some(Handle::open(name, &mode, true)) } else { None };
-            Ok((mode, opened))
+            let handle = if is_first { Some(Handle::open(name, &mode, true)?) } else { None };
+            Ok((mode, handle))
         });
         // What the first has found is what all find.
         let what = format!("opening of file \"{name}\"");
-        let (mode, opened) = agree(rank, &comm, &what, failed_first(opened))?;
+        let (mode, opened) = agree(rank, &comm, &what, opened)?;
         let handle = match opened {
             Some(handle) => Ok(handle),
             None => Handle::open(name, &mode, false),
@@ -64,12 +64,6 @@ impl File {
         }
         Ok(file)
     }
-}
-
-/// An opening that has failed, or not.
-fn failed_first(opened: Result<(Mode, Option<Result<Handle>>)>) -> Result<(Mode, Option<Handle>)> {
-    let (mode, opened) = opened?;
-    Ok((mode, opened.transpose()?))
 }
 
 /// Whether all members want the same; the outer error is that they could not be asked.

@@ -47,11 +47,13 @@ impl View {
         representation: Representation,
     ) -> Result<View> {
         let wrong = |text: std::fmt::Arguments<'_>| Err(Error::new(Kind::Argument, text));
+        // What the standard forbids file types without naming a class for it has that of other libraries.
+        let forbidden = |text: std::fmt::Arguments<'_>| Err(Error::new(Kind::Io, text));
         let Ok(start) = u64::try_from(displacement) else {
             return wrong(format_args!("disp is {displacement}, expected zero or more bytes"));
         };
         let layout = filetype.layout();
-        if etype.size() == 0 && layout.size() > 0 || layout.size() % etype.size().max(1) != 0 {
+        if etype.size() == 0 && layout.size() > 0 || !layout.size().is_multiple_of(etype.size().max(1)) {
             return wrong(format_args!(
                 "filetype has {} bytes of data, expected a multiple of the {} bytes of etype",
                 layout.size(),
@@ -59,7 +61,7 @@ impl View {
             ));
         }
         if layout.size() > 0 && (layout.true_lower_bound() < 0 || layout.extent() <= 0) {
-            return wrong(format_args!(
+            return forbidden(format_args!(
                 "filetype has its first byte at {} and an extent of {} bytes, expected no displacement before the view and an extent of \
                  one or more",
                 layout.true_lower_bound(),
@@ -74,7 +76,7 @@ impl View {
         let pattern = Pattern::new(start, layout);
         let order = pattern.order();
         if order == Order::Backwards {
-            return wrong(format_args!(
+            return forbidden(format_args!(
                 "filetype has displacements that go back, expected each at the one before it or behind it"
             ));
         }

@@ -29,9 +29,9 @@ const USAGE: &str =
     "usage: cargo xtask conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR]
                                [--jobs N] [--timeout S] [--only PATTERN] [--fast]";
 
-/// What is run if no folder is named: everything two-sided.
-const FOLDERS: [&str; 13] = [
-    "attr", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "part", "pt2pt",
+/// What is run if no folder is named: everything two-sided, and files.
+const FOLDERS: [&str; 14] = [
+    "attr", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "io", "part", "pt2pt",
     "threads", "topo",
 ];
 

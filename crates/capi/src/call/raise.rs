@@ -92,9 +92,10 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
             if *message == MPI_MESSAGE_NULL { nobody } else { requests.comm_of_message(*message) }
         }),
         Scope::File(file) => return of_file(state, file),
-        // SAFETY: as above.
         Scope::FileAt(at) => {
-            return of_file(state, unsafe { at.as_ref() }.copied().unwrap_or(MPI_FILE_NULL));
+            // SAFETY: as above.
+            let file = unsafe { at.as_ref() }.copied();
+            return of_file(state, file.unwrap_or(MPI_FILE_NULL));
         }
         Scope::Files => return of_file(state, MPI_FILE_NULL),
         Scope::Session(handle) => {

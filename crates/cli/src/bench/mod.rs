@@ -50,6 +50,7 @@ struct Case {
 const PAIRS: &str = include_str!("../../bench/pairs.c");
 const TOGETHER: &str = include_str!("../../bench/together.c");
 const WINDOWS: &str = include_str!("../../bench/windows.c");
+const FILES: &str = include_str!("../../bench/files.c");
 const IDLE: &str = include_str!("../../bench/idle.c");
 /// The program that is run with a trace, which only this MPI has.
 const TRACED: &str = "traced.c";
@@ -67,11 +68,23 @@ const ONE_SIDED: &[&str] = &[
     "rma-message",
 ];
 
-const CASES: [Case; 7] = [
+/// A gigabyte and more in the temporary directory: for those who ask for it by `--only files`.
+const ON_REQUEST: &str = "files.c";
+const FILE_FIGURES: &[&str] = &[
+    "files-dd-write",
+    "files-dd-read",
+    "files-matrix-write",
+    "files-matrix-read",
+    "files-segments-write",
+    "files-segments-read",
+];
+
+const CASES: [Case; 8] = [
     Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
     Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
     Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
     Case { source: "windows.c", text: WINDOWS, ranks: 2, prints: ONE_SIDED },
+    Case { source: ON_REQUEST, text: FILES, ranks: 4, prints: FILE_FIGURES },
     Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
     Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
     Case { source: TRACED, text: TRACED_TEXT, ranks: 2, prints: &["trace"] },
@@ -89,7 +102,7 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         .iter()
         .filter(|case| match &args.only {
             Some(text) => case.prints.iter().any(|name| name.contains(text.as_str())),
-            None => true,
+            None => case.source != ON_REQUEST,
         })
         .collect();
     if cases.is_empty() {

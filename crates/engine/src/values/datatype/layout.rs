@@ -84,7 +84,7 @@ impl Layout {
 
     /// Walks the bytes `from..from + len` of the packed form of many elements, calling `each` with (offset from the
     /// buffer's origin, offset from `from`, bytes) for each run in memory. Resumable at any byte: `from` need not be the
-    /// start of an element or a block, and finding it takes no longer the further on it lies.
+    /// start of an element or a block, and finding it takes no longer the further on it lies. Runs come in the order of the packed form.
     pub fn walk(&self, from: u64, len: u64, mut each: impl FnMut(i64, u64, u64)) {
         self.pieces(from, len, |mut at, piece| {
             piece.each_run(|offset, len| {

@@ -223,7 +223,7 @@ impl Nest {
         matches!(self.shape, Shape::Run).then_some(Block { offset: self.offset, len: self.size })
     }
 
-    /// Hands out the bytes of `range` (in the packed form) as pieces, each with where it begins in the packed form of the range.
+    /// Hands out the bytes of `range` (in the packed form) as pieces, in order, each with where it begins in the packed form of the range.
     pub fn walk<F: FnMut(u64, Piece<'_>)>(&self, origin: i64, range: Range<u64>, at: u64, each: &mut F) {
         let origin = origin.wrapping_add(self.offset);
         let Range { start, end } = range;
@@ -340,7 +340,7 @@ fn push_run(kept: &mut Vec<Nest>, offset: i64, len: u64) {
     }
 }
 
-/// Hands out a range of a list of runs: the whole ones as one piece, and a part of one at each end. `first` is the run that the range
+/// Hands out a range of a list of runs, in order: the whole ones as one piece, and a part of one at each end. `first` is the run that the range
 /// begins in, `last` the first that does not lie before its end as a whole.
 fn walk_list<'a, F: FnMut(u64, Piece<'_>)>(
     origin: i64,
@@ -356,24 +356,26 @@ fn walk_list<'a, F: FnMut(u64, Piece<'_>)>(
 ) {
     let Range { start, end } = range;
     let skip = start - before(first);
-    let mut part = |index: usize, from: u64, to: u64| {
+    let part = |index: usize, from: u64, to: u64| {
         let Block { offset, .. } = run(index);
         let inside = from - before(index);
-        each(at + (from - start), Piece::one(origin + offset + inside as i64, to - from));
+        (at + (from - start), Piece::one(origin + offset + inside as i64, to - from))
     };
     let mut whole = first..last;
     if skip > 0 {
         whole.start += 1;
-        part(first, start, end.min(before(first + 1)));
+        let (at, piece) = part(first, start, end.min(before(first + 1)));
+        each(at, piece);
     }
     if whole.start > last {
         return;
     }
-    if before(last) < end {
-        part(last, before(last).max(start), end);
-    }
     if !whole.is_empty() {
         let at = at + (before(whole.start) - start);
         each(at, Piece { origin, count: 1, stride: 0, runs: listed(whole) });
+    }
+    if before(last) < end {
+        let (at, piece) = part(last, before(last).max(start), end);
+        each(at, piece);
     }
 }
