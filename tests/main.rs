@@ -34,6 +34,7 @@ mod support;
 mod surroundings;
 mod sweep;
 mod thousands;
+mod tools;
 mod traces;
 mod transfers;
 mod wrong;

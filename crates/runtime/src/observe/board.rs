@@ -74,7 +74,11 @@ impl Observer for Gauge {
             Begin::Work | Begin::Pause => self.show(Doing::Computing, fabric.now()),
             Begin::Send { transit, .. } => self.sends(transit.bytes),
             Begin::Access { bytes, .. } => self.sends(*bytes),
-            Begin::Letter | Begin::Receive { .. } | Begin::Round { .. } | Begin::Epoch(_) => {}
+            Begin::Letter
+            | Begin::Receive { .. }
+            | Begin::Early { .. }
+            | Begin::Round { .. }
+            | Begin::Epoch(_) => {}
         }
     }
 
