@@ -37,6 +37,7 @@ mod support;
 mod surroundings;
 mod sweep;
 mod thousands;
+mod tools;
 mod traces;
 mod transfers;
 mod wrong;

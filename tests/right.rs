@@ -9,7 +9,7 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 25] = [
+const OTHERS: [(&str, &str); 27] = [
     ("rendezvous.c", "waits for times of a simulated system"),
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
@@ -33,6 +33,8 @@ const OTHERS: [(&str, &str); 25] = [
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
     ("thousands.c", "prints a line a rank"),
+    ("tools.c", "counts messages, of which checks have their own"),
+    ("tools_threads.c", "counts messages, of which checks have their own"),
     ("too_much.c", "needs a chip with little memory"),
     ("without.c", "starts other programs"),
 ];

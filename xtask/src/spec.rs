@@ -76,7 +76,7 @@ pub struct Param {
     pub ignored_if: Option<String>,
     #[serde(default)]
     pub large_only: bool,
-    /// The null handle may be given.
+    /// The null handle, or the null pointer, may be given.
     #[serde(default)]
     pub or_null: bool,
 }

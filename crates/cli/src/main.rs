@@ -25,6 +25,7 @@ mod status;
 mod surroundings;
 mod sweep;
 mod tracing;
+mod vars;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -72,6 +73,8 @@ enum Command {
     Report(report::ReportArgs),
     /// Show what the ranks of a running job do: who computes, who waits, for whom and where
     Status(status::StatusArgs),
+    /// List what can be set and seen of the library while programs run: control and performance variables, events
+    Vars(vars::VarsArgs),
     /// Compile C as mpicc does
     #[command(disable_help_flag = true)]
     Cc {
@@ -131,6 +134,7 @@ fn main() -> ExitCode {
             Command::Reproduce(arguments) => reproduce::main(&arguments),
             Command::Report(arguments) => report::main(&arguments),
             Command::Status(arguments) => status::main(&arguments),
+            Command::Vars(arguments) => vars::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
             Command::Fort { arguments } => wrapper::main(wrapper::Language::Fortran, arguments),

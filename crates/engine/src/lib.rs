@@ -38,6 +38,7 @@ pub use rank::accounts::Holder;
 pub use rank::comm_create::{Bridge, Crossing};
 pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
+pub use rank::levels::Levels;
 pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
 pub use rank::sets::{Division, ProcessSet};

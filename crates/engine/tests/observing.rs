@@ -81,7 +81,7 @@ impl Observer for Notebook {
             Begin::Epoch(epoch) => {
                 self.note(fabric, Told::EpochBegins(epoch.kind, epoch.peer.map(|peer| peer.0)));
             }
-            Begin::Letter | Begin::Pause => {}
+            Begin::Letter | Begin::Early { .. } | Begin::Pause => {}
         }
     }
 

@@ -85,6 +85,7 @@ fn job(on: &OnChip<'_>, fabric: NocFabric) -> Box<Job> {
     let tuning = on.settings.tuning(&fabric);
     let fabric: Box<dyn Fabric> = Box::new(fabric);
     let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
+    on.settings.prefer(&rank);
     on.wish.observe(&rank, node as usize);
     Box::new(Job::new(rank, place, on.control.clone(), Sheet::private()))
 }

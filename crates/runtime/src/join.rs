@@ -108,7 +108,9 @@ fn warn_of_foreign_launcher() {
 
 pub(crate) fn rank_on(fabric: Box<dyn Fabric>, settings: &Settings) -> Rank {
     let tuning = settings.tuning(&*fabric);
-    Rank::new(fabric, tuning)
+    let rank = Rank::new(fabric, tuning);
+    settings.prefer(&rank);
+    rank
 }
 
 impl fmt::Display for JoinError {

@@ -25,6 +25,7 @@ pub mod observe;
 mod settings;
 pub mod surroundings;
 mod turnstile;
+pub mod variables;
 
 pub use answers::{Origin, Site, Witness};
 pub use engine::Protocol;

@@ -1,12 +1,14 @@
 //! What the user sets by environment variables, checked.
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
-//! never silently the default. `CORELACE_CHECK` asks for checks of how the program uses MPI. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
+//! never silently the default. So is the algorithm of every collective that has several (`CORELACE_BCAST_ALGORITHM`). `CORELACE_CHECK` asks for checks of how the program uses MPI. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
 
 use std::fmt;
 
-use engine::{Protocol, Tuning};
-use fabric::Fabric;
+use engine::{Protocol, Rank, Tuning};
+use fabric::{Fabric, Route};
+
+use crate::variables::{Control, Setting, Values, controls};
 
 /// The environment variable that names a protocol; `mpirun --protocol` sets it.
 pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
@@ -16,6 +18,9 @@ pub const AGENT_VARIABLE: &str = "CORELACE_AGENT";
 
 /// The environment variable that says how many lanes communicators are spread over, in a process whose threads call at once.
 pub const LANES_VARIABLE: &str = "CORELACE_LANES";
+
+/// The environment variable that says whether processes may read each other's memory.
+const CMA_VARIABLE: &str = "CORELACE_CMA";
 
 /// The environment variable that asks for checks of how the program uses MPI; `mpirun --check` sets it.
 pub const CHECK_VARIABLE: &str = "CORELACE_CHECK";
@@ -27,6 +32,8 @@ pub const INITIAL_HANDLER_VARIABLE: &str = "CORELACE_INITIAL_ERRHANDLER";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     tuning: Vec<(&'static str, usize)>,
+    /// Collectives and their algorithms.
+    algorithms: Vec<(&'static str, &'static str)>,
     /// Whether processes may read each other's memory (cross-memory attach).
     pub cma: bool,
     /// Which protocol carries messages.
@@ -60,17 +67,15 @@ impl Settings {
                 }
             }
         }
-        let cma = match lookup("CORELACE_CMA").as_deref() {
-            None | Some("on") => true,
-            Some("off") => false,
-            Some(other) => {
-                return Err(SettingsError {
-                    variable: "CORELACE_CMA".into(),
-                    value: other.into(),
-                    expected: "on or off".into(),
-                });
+        let mut algorithms = Vec::new();
+        for control in controls() {
+            if let Setting::Algorithm(collective) = control.setting
+                && let Some(value) = lookup(&control.environment())
+            {
+                algorithms.extend(algorithm(control, value)?.map(|name| (collective, name)));
             }
-        };
+        }
+        let cma = cma(lookup(CMA_VARIABLE))?;
         let protocol = match lookup(PROTOCOL_VARIABLE) {
             None => Protocol::Auto,
             Some(name) => Protocol::named(&name).ok_or_else(|| SettingsError {
@@ -83,7 +88,7 @@ impl Settings {
         switch(AGENT_VARIABLE, lookup(AGENT_VARIABLE))?;
         InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
         lanes(lookup(LANES_VARIABLE))?;
-        Ok(Settings { tuning, cma, protocol })
+        Ok(Settings { tuning, algorithms, cma, protocol })
     }
 
     /// Reads the settings of this process.
@@ -93,13 +98,66 @@ impl Settings {
 
     /// The tuning for a fabric: its own defaults, those of the nearest route, then the user's numbers.
     pub fn tuning(&self, fabric: &dyn Fabric) -> Tuning {
-        let nearest = fabric.route(fabric.me());
+        self.tuning_of(fabric.route(fabric.me()))
+    }
+
+    /// The tuning where this is the nearest route.
+    fn tuning_of(&self, nearest: &Route) -> Tuning {
         let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_route(nearest) };
         for (name, value) in &self.tuning {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }
         tuning
     }
+
+    /// The tuning of a rank that is a process, where ranks have cores of their own: for those who ask before there is one.
+    pub fn tuning_of_processes(&self) -> Tuning {
+        self.tuning_of(&fabric_shm::tuning::ROUTES.own)
+    }
+
+    /// Lets a rank prefer the algorithms that the user has named.
+    pub(crate) fn prefer(&self, rank: &Rank) {
+        for (collective, algorithm) in &self.algorithms {
+            rank.prefer_algorithm(collective, Some(algorithm));
+        }
+    }
+
+    /// The algorithm that the user has named for a collective.
+    pub fn algorithm(&self, collective: &str) -> Option<&'static str> {
+        self.algorithms.iter().find(|(name, _)| *name == collective).map(|(_, algorithm)| *algorithm)
+    }
+}
+
+/// The algorithm that `value` names; none if that is the table's choice.
+fn algorithm(control: &Control, value: String) -> Result<Option<&'static str>, SettingsError> {
+    let Values::Choice(known) = &control.values else { return Ok(None) };
+    match known.iter().position(|name| *name == value) {
+        Some(0) => Ok(None),
+        Some(place) => Ok(Some(known[place])),
+        None => Err(SettingsError {
+            variable: control.environment(),
+            value,
+            expected: format!("one of: {}", known.join(" ")),
+        }),
+    }
+}
+
+fn cma(value: Option<String>) -> Result<bool, SettingsError> {
+    match value.as_deref() {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(SettingsError {
+            variable: CMA_VARIABLE.into(),
+            value: other.into(),
+            expected: "on or off".into(),
+        }),
+    }
+}
+
+/// Whether processes may read each other's memory. A value that makes no sense was refused by [`Settings`].
+pub fn is_cma_wanted() -> bool {
+    let value = std::env::var_os(CMA_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    cma(value).unwrap_or(true)
 }
 
 /// Whether checks are asked for in the environment of this process. A value that makes no sense was refused by [`Settings`].
@@ -183,7 +241,7 @@ fn switch(variable: &str, value: Option<String>) -> Result<bool, SettingsError> 
 }
 
 /// The environment variable of a tunable.
-fn variable(name: &str) -> String {
+pub(crate) fn variable(name: &str) -> String {
     format!("CORELACE_{}", name.to_uppercase())
 }
 
@@ -217,6 +275,20 @@ mod tests {
         assert_eq!(read("lwmpi-unopt").unwrap().protocol, Protocol::LwmpiUnopt);
         let error = read("fast").unwrap_err().to_string();
         assert!(error.starts_with("CORELACE_PROTOCOL is \"fast\", expected one of: auto pe "), "{error}");
+    }
+
+    #[test]
+    fn an_algorithm_is_set_by_its_name_and_no_other() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == "CORELACE_BCAST_ALGORITHM").then(|| value.to_string()))
+        };
+        assert_eq!(read("binomial").unwrap().algorithm("bcast"), Some("binomial"));
+        assert_eq!(read("auto").unwrap().algorithm("bcast"), None);
+        let error = read("magic").unwrap_err().to_string();
+        assert!(
+            error.starts_with("CORELACE_BCAST_ALGORITHM is \"magic\", expected one of: auto "),
+            "{error}"
+        );
     }
 
     #[test]

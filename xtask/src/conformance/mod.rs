@@ -29,10 +29,10 @@ const USAGE: &str =
     "usage: cargo xtask conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR]
                                [--jobs N] [--timeout S] [--only PATTERN] [--fast]";
 
-/// What is run if no folder is named: everything two-sided, and files.
-const FOLDERS: [&str; 14] = [
-    "attr", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "io", "part", "pt2pt",
-    "threads", "topo",
+/// What is run if no folder is named: everything two-sided, files, and the tools interface.
+const FOLDERS: [&str; 15] = [
+    "attr", "coll", "comm", "datatype", "errhan", "errors", "group", "info", "init", "io", "mpi_t", "part",
+    "pt2pt", "threads", "topo",
 ];
 
 /// More programs than this in a folder are too many for a quick run.

@@ -51,7 +51,7 @@ impl Shape<'_> {
         let name = rust_name(param);
         let ctype = CType::parse(&param.ctype);
         let plain = Conversion { stage: 0, statement: String::new(), argument: name.clone() };
-        if param.kind == "BUFFER" {
+        if param.kind == "BUFFER" || param.kind == "C_BUFFER" && self.function.name.starts_with("MPI_T_") {
             return self.buffer(param, &name);
         }
         let statement = if ctype.is_pointer() { self.pointer(param, &ctype) } else { self.scalar(param) };
@@ -133,6 +133,14 @@ impl Shape<'_> {
         let length = self.length(param);
         let number = is_number(&param.kind) || is_count(&param.kind);
         let expression = match (param.kind.as_str(), param.dir, length) {
+            ("STRING", Direction::Out, Length::Unknown) if param.or_null => {
+                let length = param.length.as_deref().unwrap_or_default().trim_start_matches('*');
+                format!("call.out_text({name}, {length})")
+            }
+            // Seen to with the string itself.
+            ("STRING_LENGTH", ..) if param.or_null => return None,
+            (_, Direction::Out, Length::None) if param.or_null => format!("call.out_or_null({name})"),
+            (_, Direction::Inout, Length::None) if param.or_null => format!("call.cell_or_null({name})"),
             ("STATUS", Direction::Out, Length::None) => format!("StatusOut::new({name})"),
             ("STATUS", Direction::Out, Length::Known(length)) => {
                 format!("StatusesOut::new({name}, {length})")

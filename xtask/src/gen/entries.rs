@@ -198,7 +198,8 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
         let taken_up = taken_up(spec, function);
         run(spec, function, &format!("|call, &[{names}]| {{\n{taken_up}{work}"))
     };
-    let has_callbacks = given(function).any(|param| shapes::is_callback(spec, param));
+    // A function of the tools interface takes its arguments as they are.
+    let has_callbacks = !is_tool(function) && given(function).any(|param| shapes::is_callback(spec, param));
     if touch_memory || has_callbacks {
         format!(
             "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        {call}\n    }}\n"
@@ -294,13 +295,9 @@ fn direct(function: &Function, path: &str) -> String {
 
 fn unsupported(function: &Function) -> String {
     let unused: String = names(function).iter().map(|name| format!("{name}, ")).collect();
-    let report = if is_tool(function) {
-        "unsupported_tool()".to_owned()
-    } else {
-        let scope = scope(function);
-        let word = scope.arguments.first().map_or("0".to_owned(), |name| format!("{name}.word()"));
-        format!("unsupported(call::entry!(\"{}\"), {}, {word})", function.name, scope.alone())
-    };
+    let scope = scope(function);
+    let word = scope.arguments.first().map_or("0".to_owned(), |name| format!("{name}.word()"));
+    let report = format!("unsupported(call::entry!(\"{}\"), {}, {word})", function.name, scope.alone());
     format!("    let _ = ({});\n    call::{report}\n", unused.trim_end())
 }
 

@@ -210,6 +210,9 @@ fn leave(call: &Call, code: c_int) {
     if !call.state.go_out(call.seat) {
         leave_alone(call.state, code);
     }
+    if call.state.tools.is_heard() {
+        call.state.tools.deliver();
+    }
 }
 
 #[cold]
@@ -274,16 +277,15 @@ fn enter_any_phase<'a>(
 #[inline]
 pub(crate) fn run_tool(entry: Entry, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
+    if !state.tools.is_initialised() && entry.name != "MPI_T_init_thread" {
+        return MPI_T_ERR_NOT_INITIALIZED;
+    }
     match body(&Call::in_the_first(state, entry.name)) {
         Ok(()) => MPI_SUCCESS,
+        // The interface has codes of its own (MPI section 15.3.10), and one for whatever else is wrong with an argument.
+        Err(fault) if fault.code() < MPI_T_ERR_CANNOT_INIT => MPI_T_ERR_INVALID,
         Err(fault) => fault.code(),
     }
-}
-
-/// What a function of the tools interface answers that has nothing to work on.
-#[cold]
-pub(crate) fn unsupported_tool() -> c_int {
-    MPI_T_ERR_NOT_SUPPORTED
 }
 
 /// What a function answers that this library does not have, at any time: calling MPI_Init first would not help. `word` is the argument that `whose` is about.

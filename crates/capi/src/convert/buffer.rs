@@ -32,6 +32,18 @@ impl Buf {
         self.0 == MPI_IN_PLACE
     }
 
+    /// Stores bytes here, and `at` so many further: the value of a variable, of which the program knows the type.
+    pub(crate) fn store(self, at: usize, bytes: &[u8]) {
+        // SAFETY: the promise that came with the address.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast::<u8>().add(at), bytes.len()) };
+    }
+
+    /// Reads bytes that begin here, and `at` so many further.
+    pub(crate) fn load<const BYTES: usize>(self, at: usize) -> [u8; BYTES] {
+        // SAFETY: the promise that came with the address; an array of bytes lies anywhere.
+        unsafe { self.0.cast::<u8>().add(at).cast::<[u8; BYTES]>().read() }
+    }
+
     /// Memory for others to reach.
     pub(crate) fn exposed(self, bytes: usize) -> Exposed {
         // SAFETY: the promise that came with the address: until the window is freed, or the memory detached.

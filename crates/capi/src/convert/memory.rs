@@ -152,6 +152,27 @@ impl OutString<'_> {
     }
 }
 
+/// Where a string of the tools interface goes, and its length (MPI section 15.3.3): either may be missing.
+#[derive(Clone, Copy)]
+pub(crate) struct OutText<'a> {
+    address: *mut c_char,
+    length: Option<&'a Cell<c_int>>,
+}
+
+impl OutText<'_> {
+    /// Stores as much as there is room for, and the length of that with its final zero; where there is no room, the length of it all.
+    pub(crate) fn set(&self, text: &str) {
+        let Some(length) = self.length else { return };
+        let room = usize::try_from(length.get()).unwrap_or(0);
+        let stored = if self.address.is_null() || room == 0 {
+            text.len() as c_int
+        } else {
+            OutString { address: self.address, capacity: room, call: PhantomData }.set(text)
+        };
+        length.set(stored + 1);
+    }
+}
+
 /// An integer type of C that counts come in.
 pub(crate) trait Number: Copy {
     /// Whether it is an `int`; the others have 64 bits.
@@ -186,6 +207,32 @@ impl Call {
     pub(crate) unsafe fn cell<'a, T>(&self, name: &'static str, address: *mut T) -> Outcome<&'a Cell<T>> {
         // SAFETY: the contract; `Cell<T>` has the layout of `T`.
         unsafe { address.cast::<Cell<T>>().as_ref() }.ok_or_else(|| Fault::null(name))
+    }
+
+    /// What need not be there.
+    ///
+    /// # Safety
+    /// See the module.
+    #[inline]
+    pub(crate) unsafe fn out_or_null<'a, T>(&self, address: *mut T) -> Option<Out<'a, T>> {
+        // SAFETY: the contract; `Cell<MaybeUninit<T>>` has the layout of `T` and no validity of its own.
+        unsafe { address.cast::<Cell<MaybeUninit<T>>>().as_ref() }.map(Out)
+    }
+
+    /// # Safety
+    /// See the module.
+    #[inline]
+    pub(crate) unsafe fn cell_or_null<'a, T>(&self, address: *mut T) -> Option<&'a Cell<T>> {
+        // SAFETY: the contract; `Cell<T>` has the layout of `T`.
+        unsafe { address.cast::<Cell<T>>().as_ref() }
+    }
+
+    /// # Safety
+    /// See the module.
+    #[inline]
+    pub(crate) unsafe fn out_text<'a>(&self, address: *mut c_char, length: *mut c_int) -> OutText<'a> {
+        // SAFETY: the contract: where both are there, so many bytes are writable.
+        OutText { address, length: unsafe { self.cell_or_null(length) } }
     }
 
     /// # Safety

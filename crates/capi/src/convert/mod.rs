@@ -18,6 +18,6 @@ mod status;
 
 pub(crate) use arguments::{RankArg, TagArg, given, optional};
 pub(crate) use buffer::{Buf, committed};
-pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
+pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, OutText, Outs};
 pub(crate) use shared::NumberArray;
 pub(crate) use status::{StatusOut, StatusesOut, Words, empty_status, read_status};

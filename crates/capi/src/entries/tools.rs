@@ -20,7 +20,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_changed(update_number: *mut c_in
     unsafe {
         call::run_tool(call::entry!("MPI_T_category_changed"), |call| {
             let update_number = call.out("update_number", update_number)?;
-            crate::imp::tools::mpi_t_category_changed(call, update_number)
+            crate::imp::tools::categories::mpi_t_category_changed(call, update_number)
         })
     }
 }
@@ -28,22 +28,40 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_changed(update_number: *mut c_in
 /// `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    let _ = (cat_index, len, indices,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_categories"), |call| {
+            let len = call.length("len", len)?;
+            let indices = call.outs("indices", indices, len)?;
+            crate::imp::tools::categories::mpi_t_category_get_categories(call, cat_index, len, indices)
+        })
+    }
 }
 
 /// `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    let _ = (cat_index, len, indices,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_cvars"), |call| {
+            let len = call.length("len", len)?;
+            let indices = call.outs("indices", indices, len)?;
+            crate::imp::tools::categories::mpi_t_category_get_cvars(call, cat_index, len, indices)
+        })
+    }
 }
 
 /// `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    let _ = (cat_index, len, indices,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_events"), |call| {
+            let len = call.length("len", len)?;
+            let indices = call.outs("indices", indices, len)?;
+            crate::imp::tools::categories::mpi_t_category_get_events(call, cat_index, len, indices)
+        })
+    }
 }
 
 /// `MPI_T_category_get_index`.
@@ -54,7 +72,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_index(name: *const c_char, c
         call::run_tool(call::entry!("MPI_T_category_get_index"), |call| {
             let name = call.string("name", name)?;
             let cat_index = call.out("cat_index", cat_index)?;
-            crate::imp::tools::mpi_t_category_get_index(call, name, cat_index)
+            crate::imp::tools::categories::mpi_t_category_get_index(call, name, cat_index)
         })
     }
 }
@@ -62,8 +80,17 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_index(name: *const c_char, c
 /// `MPI_T_category_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_info(cat_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int, num_categories: *mut c_int) -> c_int {
-    let _ = (cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_info"), |call| {
+            let name = call.out_text(name, name_len);
+            let desc = call.out_text(desc, desc_len);
+            let num_cvars = call.out_or_null(num_cvars);
+            let num_pvars = call.out_or_null(num_pvars);
+            let num_categories = call.out_or_null(num_categories);
+            crate::imp::tools::categories::mpi_t_category_get_info(call, cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories)
+        })
+    }
 }
 
 /// `MPI_T_category_get_num`.
@@ -73,7 +100,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> 
     unsafe {
         call::run_tool(call::entry!("MPI_T_category_get_num"), |call| {
             let num_cat = call.out("num_cat", num_cat)?;
-            crate::imp::tools::mpi_t_category_get_num(call, num_cat)
+            crate::imp::tools::categories::mpi_t_category_get_num(call, num_cat)
         })
     }
 }
@@ -81,15 +108,26 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> 
 /// `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
-    let _ = (cat_index, num_events,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_num_events"), |call| {
+            let num_events = call.out("num_events", num_events)?;
+            crate::imp::tools::categories::mpi_t_category_get_num_events(call, cat_index, num_events)
+        })
+    }
 }
 
 /// `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
-    let _ = (cat_index, len, indices,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_category_get_pvars"), |call| {
+            let len = call.length("len", len)?;
+            let indices = call.outs("indices", indices, len)?;
+            crate::imp::tools::categories::mpi_t_category_get_pvars(call, cat_index, len, indices)
+        })
+    }
 }
 
 /// `MPI_T_cvar_get_index`.
@@ -100,7 +138,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_
         call::run_tool(call::entry!("MPI_T_cvar_get_index"), |call| {
             let name = call.string("name", name)?;
             let cvar_index = call.out("cvar_index", cvar_index)?;
-            crate::imp::tools::mpi_t_cvar_get_index(call, name, cvar_index)
+            crate::imp::tools::control::mpi_t_cvar_get_index(call, name, cvar_index)
         })
     }
 }
@@ -108,8 +146,19 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_
 /// `MPI_T_cvar_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
-    let _ = (cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_cvar_get_info"), |call| {
+            let name = call.out_text(name, name_len);
+            let verbosity = call.out_or_null(verbosity);
+            let datatype = call.out_or_null(datatype);
+            let enumtype = call.out_or_null(enumtype);
+            let desc = call.out_text(desc, desc_len);
+            let bind = call.out_or_null(bind);
+            let scope = call.out_or_null(scope);
+            crate::imp::tools::control::mpi_t_cvar_get_info(call, cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope)
+        })
+    }
 }
 
 /// `MPI_T_cvar_get_num`.
@@ -119,7 +168,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_i
     unsafe {
         call::run_tool(call::entry!("MPI_T_cvar_get_num"), |call| {
             let num_cvar = call.out("num_cvar", num_cvar)?;
-            crate::imp::tools::mpi_t_cvar_get_num(call, num_cvar)
+            crate::imp::tools::control::mpi_t_cvar_get_num(call, num_cvar)
         })
     }
 }
@@ -127,64 +176,109 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_i
 /// `MPI_T_cvar_handle_alloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_alloc(cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int) -> c_int {
-    let _ = (cvar_index, obj_handle, handle, count,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_cvar_handle_alloc"), |call| {
+            let handle = call.out("handle", handle)?;
+            let count = call.out("count", count)?;
+            crate::imp::tools::control::mpi_t_cvar_handle_alloc(call, cvar_index, obj_handle, handle, count)
+        })
+    }
 }
 
 /// `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) -> c_int {
-    let _ = (handle,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_cvar_handle_free"), |call| {
+            let handle = call.cell("handle", handle)?;
+            crate::imp::tools::control::mpi_t_cvar_handle_free(call, handle)
+        })
+    }
 }
 
 /// `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) -> c_int {
-    let _ = (handle, buf,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_cvar_read"), |call| {
+            let buf = Buf::new(buf);
+            crate::imp::tools::control::mpi_t_cvar_read(call, handle, buf)
+        })
+    }
 }
 
 /// `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) -> c_int {
-    let _ = (handle, buf,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_cvar_write"), |call| {
+            let buf = Buf::new(buf.cast_mut());
+            crate::imp::tools::control::mpi_t_cvar_write(call, handle, buf)
+        })
+    }
 }
 
 /// `MPI_T_enum_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
-    let _ = (enumtype, num, name, name_len,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_enum_get_info"), |call| {
+            let num = call.out_or_null(num);
+            let name = call.out_text(name, name_len);
+            crate::imp::tools::categories::mpi_t_enum_get_info(call, enumtype, num, name, name_len)
+        })
+    }
 }
 
 /// `MPI_T_enum_get_item`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_enum_get_item(enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
-    let _ = (enumtype, indx, value, name, name_len,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_enum_get_item"), |call| {
+            let value = call.out_or_null(value);
+            let name = call.out_text(name, name_len);
+            crate::imp::tools::categories::mpi_t_enum_get_item(call, enumtype, indx, value, name, name_len)
+        })
+    }
 }
 
 /// `MPI_T_event_callback_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_callback_get_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info_used: *mut MPI_Info) -> c_int {
-    let _ = (event_registration, cb_safety, info_used,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_callback_get_info"), |call| {
+            let info_used = call.out("info_used", info_used)?;
+            crate::imp::tools::events::mpi_t_event_callback_get_info(call, event_registration, cb_safety, info_used)
+        })
+    }
 }
 
 /// `MPI_T_event_callback_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_callback_set_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info) -> c_int {
-    let _ = (event_registration, cb_safety, info,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_event_callback_set_info"), |call| {
+            let info = call.info("info", info)?;
+            crate::imp::tools::events::mpi_t_event_callback_set_info(call, event_registration, cb_safety, info)
+        })
 }
 
 /// `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_copy(event_instance: MPI_T_event_instance, buffer: *mut c_void) -> c_int {
-    let _ = (event_instance, buffer,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_copy"), |call| {
+            let buffer = Buf::new(buffer);
+            crate::imp::tools::events::mpi_t_event_copy(call, event_instance, buffer)
+        })
+    }
 }
 
 /// `MPI_T_event_get_index`.
@@ -195,7 +289,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_index(name: *const c_char, even
         call::run_tool(call::entry!("MPI_T_event_get_index"), |call| {
             let name = call.string("name", name)?;
             let event_index = call.out("event_index", event_index)?;
-            crate::imp::tools::mpi_t_event_get_index(call, name, event_index)
+            crate::imp::tools::events::mpi_t_event_get_index(call, name, event_index)
         })
     }
 }
@@ -203,8 +297,19 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_index(name: *const c_char, even
 /// `MPI_T_event_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_info(event_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, array_of_datatypes: *mut MPI_Datatype, array_of_displacements: *mut MPI_Aint, num_elements: *mut c_int, enumtype: *mut MPI_T_enum, info: *mut MPI_Info, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int) -> c_int {
-    let _ = (event_index, name, name_len, verbosity, array_of_datatypes, array_of_displacements, num_elements, enumtype, info, desc, desc_len, bind,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_get_info"), |call| {
+            let name = call.out_text(name, name_len);
+            let verbosity = call.out_or_null(verbosity);
+            let num_elements = call.cell_or_null(num_elements);
+            let enumtype = call.out_or_null(enumtype);
+            let info = call.out_or_null(info);
+            let desc = call.out_text(desc, desc_len);
+            let bind = call.out_or_null(bind);
+            crate::imp::tools::events::mpi_t_event_get_info(call, event_index, name, name_len, verbosity, array_of_datatypes, array_of_displacements, num_elements, enumtype, info, desc, desc_len, bind)
+        })
+    }
 }
 
 /// `MPI_T_event_get_num`.
@@ -214,7 +319,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_num(num_events: *mut c_int) -> 
     unsafe {
         call::run_tool(call::entry!("MPI_T_event_get_num"), |call| {
             let num_events = call.out("num_events", num_events)?;
-            crate::imp::tools::mpi_t_event_get_num(call, num_events)
+            crate::imp::tools::events::mpi_t_event_get_num(call, num_events)
         })
     }
 }
@@ -222,64 +327,96 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_num(num_events: *mut c_int) -> 
 /// `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_source(event_instance: MPI_T_event_instance, source_index: *mut c_int) -> c_int {
-    let _ = (event_instance, source_index,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_get_source"), |call| {
+            let source_index = call.out("source_index", source_index)?;
+            crate::imp::tools::events::mpi_t_event_get_source(call, event_instance, source_index)
+        })
+    }
 }
 
 /// `MPI_T_event_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_timestamp(event_instance: MPI_T_event_instance, event_timestamp: *mut MPI_Count) -> c_int {
-    let _ = (event_instance, event_timestamp,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_get_timestamp"), |call| {
+            let event_timestamp = call.out("event_timestamp", event_timestamp)?;
+            crate::imp::tools::events::mpi_t_event_get_timestamp(call, event_instance, event_timestamp)
+        })
+    }
 }
 
 /// `MPI_T_event_handle_alloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_alloc(event_index: c_int, obj_handle: *mut c_void, info: MPI_Info, event_registration: *mut MPI_T_event_registration) -> c_int {
-    let _ = (event_index, obj_handle, info, event_registration,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_handle_alloc"), |call| {
+            let info = call.info("info", info)?;
+            let event_registration = call.out("event_registration", event_registration)?;
+            crate::imp::tools::events::mpi_t_event_handle_alloc(call, event_index, obj_handle, info, event_registration)
+        })
+    }
 }
 
 /// `MPI_T_event_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_free(event_registration: MPI_T_event_registration, user_data: *mut c_void, free_cb_function: MPI_T_event_free_cb_function) -> c_int {
-    let _ = (event_registration, user_data, free_cb_function,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_event_handle_free"), |call| {
+            crate::imp::tools::events::mpi_t_event_handle_free(call, event_registration, user_data, free_cb_function)
+        })
 }
 
 /// `MPI_T_event_handle_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_get_info(event_registration: MPI_T_event_registration, info_used: *mut MPI_Info) -> c_int {
-    let _ = (event_registration, info_used,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_handle_get_info"), |call| {
+            let info_used = call.out("info_used", info_used)?;
+            crate::imp::tools::events::mpi_t_event_handle_get_info(call, event_registration, info_used)
+        })
+    }
 }
 
 /// `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_set_info(event_registration: MPI_T_event_registration, info: MPI_Info) -> c_int {
-    let _ = (event_registration, info,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_event_handle_set_info"), |call| {
+            let info = call.info("info", info)?;
+            crate::imp::tools::events::mpi_t_event_handle_set_info(call, event_registration, info)
+        })
 }
 
 /// `MPI_T_event_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_read(event_instance: MPI_T_event_instance, element_index: c_int, buffer: *mut c_void) -> c_int {
-    let _ = (event_instance, element_index, buffer,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_event_read"), |call| {
+            let buffer = Buf::new(buffer);
+            crate::imp::tools::events::mpi_t_event_read(call, event_instance, element_index, buffer)
+        })
+    }
 }
 
 /// `MPI_T_event_register_callback`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_register_callback(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info, user_data: *mut c_void, event_cb_function: MPI_T_event_cb_function) -> c_int {
-    let _ = (event_registration, cb_safety, info, user_data, event_cb_function,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_event_register_callback"), |call| {
+            let info = call.info("info", info)?;
+            crate::imp::tools::events::mpi_t_event_register_callback(call, event_registration, cb_safety, info, user_data, event_cb_function)
+        })
 }
 
 /// `MPI_T_event_set_dropped_handler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_set_dropped_handler(event_registration: MPI_T_event_registration, dropped_cb_function: MPI_T_event_dropped_cb_function) -> c_int {
-    let _ = (event_registration, dropped_cb_function,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_event_set_dropped_handler"), |call| {
+            crate::imp::tools::events::mpi_t_event_set_dropped_handler(call, event_registration, dropped_cb_function)
+        })
 }
 
 /// `MPI_T_finalize`.
@@ -310,7 +447,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_index(name: *const c_char, var_c
         call::run_tool(call::entry!("MPI_T_pvar_get_index"), |call| {
             let name = call.string("name", name)?;
             let pvar_index = call.out("pvar_index", pvar_index)?;
-            crate::imp::tools::mpi_t_pvar_get_index(call, name, var_class, pvar_index)
+            crate::imp::tools::performance::mpi_t_pvar_get_index(call, name, var_class, pvar_index)
         })
     }
 }
@@ -318,8 +455,22 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_index(name: *const c_char, var_c
 /// `MPI_T_pvar_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
-    let _ = (pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_get_info"), |call| {
+            let name = call.out_text(name, name_len);
+            let verbosity = call.out_or_null(verbosity);
+            let var_class = call.out_or_null(var_class);
+            let datatype = call.out_or_null(datatype);
+            let enumtype = call.out_or_null(enumtype);
+            let desc = call.out_text(desc, desc_len);
+            let bind = call.out_or_null(bind);
+            let readonly = call.out_or_null(readonly);
+            let continuous = call.out_or_null(continuous);
+            let atomic = call.out_or_null(atomic);
+            crate::imp::tools::performance::mpi_t_pvar_get_info(call, pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic)
+        })
+    }
 }
 
 /// `MPI_T_pvar_get_num`.
@@ -329,7 +480,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_i
     unsafe {
         call::run_tool(call::entry!("MPI_T_pvar_get_num"), |call| {
             let num_pvar = call.out("num_pvar", num_pvar)?;
-            crate::imp::tools::mpi_t_pvar_get_num(call, num_pvar)
+            crate::imp::tools::performance::mpi_t_pvar_get_num(call, num_pvar)
         })
     }
 }
@@ -337,78 +488,127 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_i
 /// `MPI_T_pvar_handle_alloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_alloc(session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_pvar_handle, count: *mut c_int) -> c_int {
-    let _ = (session, pvar_index, obj_handle, handle, count,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_handle_alloc"), |call| {
+            let handle = call.out("handle", handle)?;
+            let count = call.out("count", count)?;
+            crate::imp::tools::performance::mpi_t_pvar_handle_alloc(call, session, pvar_index, obj_handle, handle, count)
+        })
+    }
 }
 
 /// `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: *mut MPI_T_pvar_handle) -> c_int {
-    let _ = (session, handle,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_handle_free"), |call| {
+            let handle = call.cell("handle", handle)?;
+            crate::imp::tools::performance::mpi_t_pvar_handle_free(call, session, handle)
+        })
+    }
 }
 
 /// `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
-    let _ = (session, handle, buf,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_read"), |call| {
+            let buf = Buf::new(buf);
+            crate::imp::tools::performance::mpi_t_pvar_read(call, session, handle, buf)
+        })
+    }
 }
 
 /// `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
-    let _ = (session, handle, buf,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_readreset"), |call| {
+            let buf = Buf::new(buf);
+            crate::imp::tools::performance::mpi_t_pvar_readreset(call, session, handle, buf)
+        })
+    }
 }
 
 /// `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let _ = (session, handle,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_pvar_reset"), |call| {
+            crate::imp::tools::performance::mpi_t_pvar_reset(call, session, handle)
+        })
 }
 
 /// `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_create(session: *mut MPI_T_pvar_session) -> c_int {
-    let _ = (session,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_session_create"), |call| {
+            let session = call.out("pe_session", session)?;
+            crate::imp::tools::performance::mpi_t_pvar_session_create(call, session)
+        })
+    }
 }
 
 /// `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_free(session: *mut MPI_T_pvar_session) -> c_int {
-    let _ = (session,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_session_free"), |call| {
+            let session = call.cell("pe_session", session)?;
+            crate::imp::tools::performance::mpi_t_pvar_session_free(call, session)
+        })
+    }
 }
 
 /// `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let _ = (session, handle,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_pvar_start"), |call| {
+            crate::imp::tools::performance::mpi_t_pvar_start(call, session, handle)
+        })
 }
 
 /// `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
-    let _ = (session, handle,);
-    call::unsupported_tool()
+    call::run_tool(call::entry!("MPI_T_pvar_stop"), |call| {
+            crate::imp::tools::performance::mpi_t_pvar_stop(call, session, handle)
+        })
 }
 
 /// `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) -> c_int {
-    let _ = (session, handle, buf,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_pvar_write"), |call| {
+            let buf = Buf::new(buf.cast_mut());
+            crate::imp::tools::performance::mpi_t_pvar_write(call, session, handle, buf)
+        })
+    }
 }
 
 /// `MPI_T_source_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut MPI_T_source_order, ticks_per_second: *mut MPI_Count, max_ticks: *mut MPI_Count, info: *mut MPI_Info) -> c_int {
-    let _ = (source_index, name, name_len, desc, desc_len, ordering, ticks_per_second, max_ticks, info,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_source_get_info"), |call| {
+            let name = call.out_text(name, name_len);
+            let desc = call.out_text(desc, desc_len);
+            let ordering = call.out_or_null(ordering);
+            let ticks_per_second = call.out_or_null(ticks_per_second);
+            let max_ticks = call.out_or_null(max_ticks);
+            let info = call.out_or_null(info);
+            crate::imp::tools::events::mpi_t_source_get_info(call, source_index, name, name_len, desc, desc_len, ordering, ticks_per_second, max_ticks, info)
+        })
+    }
 }
 
 /// `MPI_T_source_get_num`.
@@ -418,7 +618,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_source_get_num(num_sources: *mut c_int) -
     unsafe {
         call::run_tool(call::entry!("MPI_T_source_get_num"), |call| {
             let num_sources = call.out("num_sources", num_sources)?;
-            crate::imp::tools::mpi_t_source_get_num(call, num_sources)
+            crate::imp::tools::events::mpi_t_source_get_num(call, num_sources)
         })
     }
 }
@@ -426,8 +626,13 @@ pub unsafe extern "C-unwind" fn PMPI_T_source_get_num(num_sources: *mut c_int) -
 /// `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut MPI_Count) -> c_int {
-    let _ = (source_index, timestamp,);
-    call::unsupported_tool()
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_tool(call::entry!("MPI_T_source_get_timestamp"), |call| {
+            let timestamp = call.out("timestamp", timestamp)?;
+            crate::imp::tools::events::mpi_t_source_get_timestamp(call, source_index, timestamp)
+        })
+    }
 }
 
 global_asm!(

@@ -21,6 +21,7 @@ mod partitioned;
 mod requests;
 mod session;
 mod table;
+pub(crate) mod tools;
 mod window;
 
 pub(crate) use attributes::{Attributes, Carrier, Copy, Delete, Keyvals};

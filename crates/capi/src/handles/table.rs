@@ -38,6 +38,10 @@ pub(crate) enum Kind {
     Session,
     Win,
     File,
+    Cvar,
+    PvarSession,
+    Pvar,
+    Registration,
 }
 
 /// Where the lane lies in a handle, also of a request or message: no table has more slots.
@@ -213,10 +217,18 @@ impl<T: Clone> Table<T> {
     /// The first object for which `wanted` holds.
     pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<T> {
         let slots = self.lock();
+        self.objects(&slots).find(|object| wanted(object)).cloned()
+    }
+
+    /// All objects for which `wanted` holds.
+    pub(crate) fn all(&self, wanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let slots = self.lock();
+        self.objects(&slots).filter(|object| wanted(object)).cloned().collect()
+    }
+
+    fn objects<'a>(&'a self, slots: &'a MutexGuard<'_, Slots>) -> impl Iterator<Item = &'a T> {
         // SAFETY: with the lock nobody stores or frees.
-        let objects = (0..slots.length as usize)
-            .filter_map(|index| unsafe { &*self.slot(index)?.object.get() }.as_ref());
-        objects.into_iter().find(|object| wanted(object)).cloned()
+        (0..slots.length as usize).filter_map(|index| unsafe { &*self.slot(index)?.object.get() }.as_ref())
     }
 
     /// Objects alive.

@@ -9,6 +9,7 @@ use crate::abi::constants::*;
 use crate::call::Call;
 use crate::check::Check;
 use crate::errors::{Fault, Outcome};
+use crate::imp::tools;
 use crate::process::agent::Agent;
 use crate::process::{State, boot, current};
 
@@ -34,15 +35,17 @@ pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int>
     let level = required.min(highest_thread_level(state));
     state.thread_level.fetch_max(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
+    tools::begin(state);
     let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state);
     current::disown_children();
     state.begin();
-    if level == MPI_THREAD_MULTIPLE || agent {
+    if level == MPI_THREAD_MULTIPLE || agent || state.tools.has_threads() {
         state.take_turns();
     }
     if agent {
         state.agent.set(Agent::start(state.rank(), &state.turnstile));
     }
+    tools::attach(state);
     Ok(level)
 }
 

@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use engine::Rank;
@@ -18,6 +18,7 @@ use runtime::{Turnstile, TurnstileGate};
 use crate::abi::constants::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
+use crate::handles::tools::Tools;
 use crate::handles::{
     Comm, Comms, Datareps, Files, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
 };
@@ -129,8 +130,7 @@ pub(crate) struct State {
     pub(crate) integers: Integers,
     pub(crate) message_integers: Integers,
     pub(crate) predefined: OnceCell<Predefined>,
-    /// How often the tools interface was initialised and not yet finalised.
-    pub(crate) tools: AtomicU32,
+    pub(crate) tools: Tools,
     pub(crate) fortran: Mutex<Fortran>,
     /// The pieces of memory from MPI_Alloc_mem, by address.
     allocated: Mutex<HashMap<usize, Allocated>>,
@@ -169,7 +169,7 @@ impl State {
             integers: Integers::default(),
             message_integers: Integers::default(),
             predefined: OnceCell::new(),
-            tools: AtomicU32::new(0),
+            tools: Tools::default(),
             fortran: Mutex::default(),
             allocated: Mutex::default(),
             distances: Distances::new(),
@@ -245,9 +245,17 @@ impl State {
         self.enter(if is_told { Phase::Observed } else { self.unobserved() });
     }
 
-    /// Whether somebody is told of calls besides an observer: checks, or what lets counted work take its time.
+    /// Whether somebody is told of calls besides an observer: checks, what lets counted work take its time, or the program, by events that are delivered when a call ends.
     fn is_always_told(&self) -> bool {
-        self.check().is_some() || self.rank().counts_work()
+        self.check().is_some() || self.rank().counts_work() || self.tools.is_heard()
+    }
+
+    /// The program listens to events, or does not any more. In the first lane.
+    pub(crate) fn follow_listeners(&self) {
+        if self.is_active() {
+            let is_told = self.rank().is_observed() || self.is_always_told();
+            self.enter(if is_told { Phase::Observed } else { self.unobserved() });
+        }
     }
 
     /// MPI_Init: there is a world, in an active process.
@@ -366,6 +374,14 @@ impl State {
     /// What the program has from MPI_Alloc_mem. Nobody goes into a lane while he holds it.
     pub(crate) fn allocated(&self) -> MutexGuard<'_, HashMap<usize, Allocated>> {
         self.allocated.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine of a job that MPI_Init has yet to take up.
+    pub(crate) fn with_prepared<T>(&self, look: impl FnOnce(&Rank) -> T) -> Option<T> {
+        let job = self.prepared.take()?;
+        let seen = look(&job.rank);
+        self.prepared.set(Some(job));
+        Some(seen)
     }
 
     /// The engine, once MPI was initialised.

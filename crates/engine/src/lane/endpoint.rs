@@ -126,7 +126,7 @@ impl Lane {
 
     /// Tells the observer, if there is one, that something begins.
     #[inline]
-    pub fn begins<'a>(&self, what: impl FnOnce() -> Begin<'a>) {
+    pub fn begins<'a>(&self, what: impl Fn() -> Begin<'a>) {
         self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.begins(fabric, &what()));
     }
 
@@ -136,9 +136,14 @@ impl Lane {
         self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.ends(fabric, &what));
     }
 
-    /// True if an observer watches.
+    /// True if anybody watches, an observer or a meter.
     #[inline]
-    pub fn is_observed(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.core.borrow().watch.is_some()
+    }
+
+    /// True if an observer watches.
+    pub fn is_observed(&self) -> bool {
+        self.core.borrow().watch.as_ref().is_some_and(|watch| watch.is_observed())
     }
 }

@@ -201,7 +201,7 @@ impl Lane {
     }
 
     fn start_message(&self, plan: &mut Schedule) -> Result<()> {
-        if self.is_observed()
+        if self.is_watched()
             && let Some(round) = plan.round_beginning()
         {
             self.begins(|| Begin::Round { collective: plan.name, round });

@@ -69,6 +69,8 @@ pub(crate) struct Core {
     pub scratch: Vec<u8>,
     /// Orphaned sends that are not complete: finalisation waits for them.
     pub orphans: usize,
+    /// Messages that came before their receives.
+    pub early: u64,
     /// Whoever watches this rank.
     pub watch: Option<Box<Watch>>,
     /// Whoever has watched and will again.
@@ -105,6 +107,7 @@ impl Core {
             swept: false,
             scratch: Vec::new(),
             orphans: 0,
+            early: 0,
             watch: None,
             paused_watch: None,
         }
@@ -126,6 +129,7 @@ impl Core {
             self.fault.get_or_insert(exceeded.into());
             return None;
         }
+        self.early += 1;
         let (envelope, from) = (arrived.envelope, arrived.from);
         let message = self.messages.insert(arrived);
         self.arrives_early(fabric, from, message);

@@ -5,9 +5,10 @@
 use fabric::{Fabric, Node};
 
 use crate::progress::core::Core;
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::peers::Peer;
 use crate::progress::tables::watch::{
-    Begin, Carried, End, Match, MessageNumber, Observer, Transit, Wait, Waits, Wanted,
+    Begin, Carried, End, Match, MessageNumber, Observer, PostNumber, Transit, Wait, Waits, Wanted, Watch,
 };
 use crate::values::slab::Key;
 
@@ -25,9 +26,9 @@ pub(crate) enum Which {
 impl Core {
     /// Tells the observer something, if there is one.
     #[inline]
-    pub(crate) fn tell(&mut self, fabric: &dyn Fabric, say: impl FnOnce(&mut dyn Observer, &dyn Fabric)) {
+    pub(crate) fn tell(&mut self, fabric: &dyn Fabric, say: impl Fn(&mut dyn Observer, &dyn Fabric)) {
         if let Some(watch) = &mut self.watch {
-            say(&mut *watch.observer, fabric);
+            watch.tell(|observer| say(observer, fabric));
         }
     }
 
@@ -54,7 +55,8 @@ impl Core {
             _ => MessageNumber::plain(fabric.me(), to, self.peers.at(to).plain_sent()),
         };
         let Some(watch) = &mut self.watch else { return };
-        watch.observer.begins(fabric, &Begin::Send { message, transit, done: request.is_none() });
+        let send = Begin::Send { message, transit, done: request.is_none() };
+        watch.tell(|observer| observer.begins(fabric, &send));
         if let Some(key) = request {
             watch.keep_end(key, End::Send(message));
         }
@@ -78,7 +80,7 @@ impl Core {
     fn tell_of_receive(&mut self, fabric: &dyn Fabric, direct: bool, wanted: &Wanted) {
         let Some(watch) = &mut self.watch else { return };
         let post = watch.number_post(direct);
-        watch.observer.begins(fabric, &Begin::Receive { post, wanted });
+        watch.tell(|observer| observer.begins(fabric, &Begin::Receive { post, wanted }));
     }
 
     /// The receive that has begun last is posted.
@@ -101,8 +103,12 @@ impl Core {
     #[inline(never)]
     fn keep_number(&mut self, fabric: &dyn Fabric, from: Node, message: Key) {
         let number = self.number_counted_last(fabric, from);
-        if let Some(watch) = &mut self.watch {
-            watch.keep_arrived(message, number);
+        let Some(watch) = &mut self.watch else { return };
+        watch.keep_arrived(message, number);
+        if let Some(Arrived { envelope, length, body, .. }) = self.messages.get(message) {
+            let carried = if matches!(body, Body::Offered(_)) { Carried::Offered } else { Carried::Eager };
+            let transit = Transit::of(from, envelope, *length, carried);
+            watch.tell(|observer| observer.begins(fabric, &Begin::Early { transit: &transit }));
         }
     }
 
@@ -132,17 +138,21 @@ impl Core {
             }
             Which::Arrived(arrived) => {
                 let post = watch.take_latest_post();
-                let Some(message) = watch.take_arrived(arrived) else { return };
-                (message, post)
+                match watch.take_arrived(arrived) {
+                    Some(message) => (message, post),
+                    None => return watch.match_of_unseen(fabric, post, transit),
+                }
             }
         };
+        let early = matches!(which, Which::Arrived(_));
         // What came in one letter is here.
         let done = transit.carried == Carried::Eager;
         let waited = request.is_none() && watch.waits == Waits::ForDirect;
         if waited {
             watch.waits = Waits::No;
         }
-        watch.observer.matches(fabric, &Match { message, post, transit, done, waited });
+        let found = Match { message, post, transit, done, waited, early };
+        watch.tell(|observer| observer.matches(fabric, &found));
         if let (false, Some(key)) = (done, request) {
             watch.keep_end(key, End::Receive(message));
         }
@@ -162,7 +172,7 @@ impl Core {
         if let Some(watch) = &mut self.watch
             && let Some(end) = watch.take_end(key)
         {
-            watch.observer.ends(fabric, &end);
+            watch.tell(|observer| observer.ends(fabric, &end));
         }
     }
 
@@ -173,7 +183,7 @@ impl Core {
             && !core::mem::replace(shown, true)
         {
             watch.waits = waits;
-            watch.observer.waits(fabric, Wait::Begins);
+            watch.tell(|observer| observer.waits(fabric, Wait::Begins));
         }
     }
 
@@ -183,13 +193,24 @@ impl Core {
         if let Some(watch) = &mut self.watch
             && core::mem::take(&mut watch.waits) != Waits::No
         {
-            watch.observer.waits(fabric, Wait::Ends);
+            watch.tell(|observer| observer.waits(fabric, Wait::Ends));
         }
     }
 
     /// The number of the plain message that was counted last. Meaningful only while an observer watches.
     fn number_counted_last(&mut self, fabric: &dyn Fabric, from: Node) -> MessageNumber {
         MessageNumber::plain(from, fabric.me(), self.peers.at(from).plain_seen())
+    }
+}
+
+impl Watch {
+    /// A message has found its receive that came before anybody watched: it has no number, and is for the meter only, which counts it.
+    #[cold]
+    fn match_of_unseen(&mut self, fabric: &dyn Fabric, post: Option<PostNumber>, transit: &Transit) {
+        if let Some(meter) = &mut self.meter {
+            let (message, done) = (MessageNumber(0), transit.carried == Carried::Eager);
+            meter.matches(fabric, &Match { message, post, transit, done, waited: false, early: true });
+        }
     }
 }
 

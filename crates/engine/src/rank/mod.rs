@@ -8,6 +8,7 @@ pub(crate) mod comm_create;
 pub(crate) mod complete;
 mod compute;
 pub(crate) mod leftovers;
+pub(crate) mod levels;
 mod observe;
 mod p2p;
 mod partitioned;

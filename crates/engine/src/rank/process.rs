@@ -83,11 +83,13 @@ impl Rank {
         let contexts = self.lane.contexts.of_lane(number);
         // Without a number: whatever needs the predefined communicators goes to the first lane.
         let alike = |comm: &Comm| Comm::new(comm.context(), comm.group().clone(), comm.rank());
+        let lane = Lane::new(fabric, self.tuning(), contexts);
+        lane.schedules.prefer_like(&self.lane.schedules);
         Rank {
             world: alike(&self.world),
             self_comm: alike(&self.self_comm),
             local: alike(&self.local),
-            lane: Lane::new(fabric, self.tuning(), contexts),
+            lane,
             number,
             attached: self.attached.clone(),
             counted: OnceCell::new(),

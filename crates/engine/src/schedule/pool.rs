@@ -62,6 +62,11 @@ impl Schedules {
         preferred.extend(algorithm.map(|algorithm| (collective, algorithm)));
     }
 
+    /// Takes over what other schedules prefer.
+    pub fn prefer_like(&self, other: &Schedules) {
+        self.preferred.replace(other.preferred.borrow().clone());
+    }
+
     pub fn preferred(&self, collective: &'static str) -> Option<&'static str> {
         let preferred = self.preferred.borrow();
         preferred.iter().find(|(name, _)| *name == collective).map(|(_, algorithm)| *algorithm)

@@ -138,7 +138,7 @@ impl ContextId {
 
     /// The context of the communicator whose traffic this is, or is about; and whether it is that of its collectives. The first companion is
     /// for them.
-    pub(crate) const fn subject(self) -> (ContextId, bool) {
+    pub const fn subject(self) -> (ContextId, bool) {
         if !self.is_companion() {
             return (ContextId(self.0 & !(1 | ContextId::PARTITIONED)), self.0 & 1 != 0);
         }
@@ -147,7 +147,7 @@ impl ContextId {
     }
 
     /// True for the messages of checkers, which no program knows of.
-    pub(crate) const fn is_companion(self) -> bool {
+    pub const fn is_companion(self) -> bool {
         self.0 < ContextId::PENDING.0 / 2 && self.0 & ContextId::COMPANION != 0
     }
 

@@ -31,6 +31,11 @@ impl<T> Slab<T> {
         self.free.is_empty()
     }
 
+    /// Entries in use.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     pub fn insert(&mut self, entry: T) -> Key {
         let index = match self.free.pop() {
             Some(index) => index,

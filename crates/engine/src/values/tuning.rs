@@ -92,6 +92,20 @@ impl Tuning {
         }
     }
 
+    /// One number by its name.
+    pub fn get(&self, name: &str) -> Option<usize> {
+        Some(match name {
+            "eager_max" => self.eager_max,
+            "receiver_first_min" => self.receiver_first_min,
+            "share_min" => self.share_min,
+            "dma_min" => self.dma_min,
+            "lazy_max" => self.lazy_max,
+            "lazy_buffer" => self.lazy_buffer,
+            "poll_limit" => self.poll_limit,
+            _ => return None,
+        })
+    }
+
     /// Sets one number by its name; false if there is no such name.
     pub fn set(&mut self, name: &str, value: usize) -> bool {
         match name {
@@ -105,5 +119,31 @@ impl Tuning {
             _ => return false,
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_that_has_a_name_is_set_and_read_by_it() {
+        let mut tuning = Tuning {
+            protocol: Protocol::Auto,
+            eager_max: 0,
+            receiver_first_min: 0,
+            share_min: 0,
+            dma_min: 0,
+            lazy_max: 0,
+            lazy_buffer: 0,
+            poll_limit: 1,
+        };
+        for (value, (name, _)) in (100..).zip(Tuning::NAMES) {
+            assert!(tuning.set(name, value), "{name}");
+        }
+        for (value, (name, _)) in (100..).zip(Tuning::NAMES) {
+            assert_eq!(tuning.get(name), Some(value), "{name}");
+        }
+        assert_eq!(tuning.get("speed"), None);
     }
 }

@@ -77,6 +77,7 @@ impl Observer for Gauge {
             Begin::Letter
             | Begin::Receive { .. }
             | Begin::Collective(_)
+            | Begin::Early { .. }
             | Begin::Round { .. }
             | Begin::Epoch(_) => {}
         }

@@ -224,6 +224,8 @@ impl Observer for Recorder {
                 self.computes_since = self.recent(fabric);
                 self.fresh = false;
             }
+            // The match tells of it.
+            Begin::Early { .. } => {}
             Begin::Pause => self.forget(fabric),
         }
     }

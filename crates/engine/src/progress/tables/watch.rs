@@ -77,6 +77,11 @@ pub enum Begin<'a> {
         /// What it asks for.
         wanted: &'a Wanted,
     },
+    /// A message has come before its receive, and waits for it.
+    Early {
+        /// Where it came from, and how.
+        transit: &'a Transit,
+    },
     /// The messages of a collective's next round. They end as messages do.
     Round {
         /// Its name.
@@ -136,6 +141,8 @@ pub struct Match<'a> {
     pub done: bool,
     /// The rank waited for it, and goes on.
     pub waited: bool,
+    /// It came [before its receive](Begin::Early).
+    pub early: bool,
 }
 
 /// What ends.
@@ -308,9 +315,15 @@ pub(crate) fn sequence_of(header: &Header) -> u64 {
     header[0] >> 32
 }
 
-/// An observer, and the numbers of what is under way.
+/// Who watches, and the numbers of what is under way.
+#[derive(Default)]
 pub(crate) struct Watch {
-    pub observer: Box<dyn Observer>,
+    /// Whoever records or shows what the rank does.
+    pub observer: Option<Box<dyn Observer>>,
+    /// The program has taken its eyes off the rank.
+    pub paused: bool,
+    /// Whoever counts for the program itself, which no pause concerns.
+    pub meter: Option<Box<dyn Observer>>,
     /// What the rank waits for.
     pub waits: Waits,
     /// By slot of the request table: the request, and what its end is.
@@ -338,26 +351,35 @@ pub(crate) enum Waits {
 }
 
 impl Watch {
-    pub fn new(observer: Box<dyn Observer>) -> Watch {
-        Watch {
-            observer,
-            waits: Waits::No,
-            open: Vec::new(),
-            arrived: Vec::new(),
-            posted: Vec::new(),
-            posts: None,
-            latest: None,
-            direct: None,
+    /// True if anybody looks now.
+    pub fn is_awake(&self) -> bool {
+        self.is_observed() || self.meter.is_some()
+    }
+
+    /// True if an observer looks now, the meter not counted.
+    pub fn is_observed(&self) -> bool {
+        self.observer.is_some() && !self.paused
+    }
+
+    /// Tells everybody who looks.
+    #[inline]
+    pub fn tell(&mut self, say: impl Fn(&mut dyn Observer)) {
+        if let Some(observer) = &mut self.observer
+            && !self.paused
+        {
+            say(&mut **observer);
+        }
+        if let Some(meter) = &mut self.meter {
+            say(&mut **meter);
         }
     }
 
-    /// Goes on after a pause: what began before it may have ended in it, and its slots belong to others now.
-    pub fn resume(&mut self, fabric: &dyn Fabric) {
+    /// Forgets what is under way: what began before now may have ended unseen, and its slots belong to others.
+    pub fn forget(&mut self) {
         self.open.clear();
         self.arrived.clear();
         self.posted.clear();
         (self.latest, self.direct, self.waits) = (None, None, Waits::No);
-        self.observer.ends(fabric, &End::Pause);
     }
 
     /// The number of a receive that begins now; the direct one waits outside of the tables.

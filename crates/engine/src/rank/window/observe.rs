@@ -12,7 +12,7 @@ impl Rank {
     /// An operation that may be done.
     #[inline]
     pub(super) fn tell_access(&self, window: &Window, aim: &Aim<'_>, kind: Access) {
-        if self.is_observed() {
+        if self.lane.is_watched() {
             self.tell_of_access(window, aim, kind);
         }
     }
@@ -27,7 +27,7 @@ impl Rank {
     /// An epoch with some members begins, or with all of them.
     #[inline]
     pub(super) fn tell_epoch(&self, window: &Window, kind: EpochKind, members: Option<&[u32]>) {
-        if self.is_observed() {
+        if self.lane.is_watched() {
             epochs(window, kind, members, &mut |epoch| self.lane.begins(|| Begin::Epoch(epoch)));
         }
     }
@@ -35,7 +35,7 @@ impl Rank {
     /// And ends.
     #[inline]
     pub(super) fn tell_end(&self, window: &Window, kind: EpochKind, members: Option<&[u32]>) {
-        if self.is_observed() {
+        if self.lane.is_watched() {
             epochs(window, kind, members, &mut |epoch| self.lane.ends(End::Epoch(epoch)));
         }
     }

@@ -23,6 +23,11 @@ impl Posted {
         self.queues.push(pattern.bin(), request)
     }
 
+    /// How many wait.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
     /// Takes out the oldest receive that fits the message.
     #[inline]
     pub fn take(&mut self, message: &Envelope) -> Option<Key> {

@@ -1,0 +1,173 @@
+//! `corelace vars`: the variables and events of the tools interface (MPI chapter 15), from the table that the library itself serves.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use runtime::variables::{
+    Audience, Bind, CATEGORIES, Class, Control, EVENTS, Event, PERFORMANCE, Performance, Scope, Topic,
+    Values, controls,
+};
+use serde_json::json;
+
+/// Lists the control variables with the environment variables that set them, the performance variables and the events.
+#[derive(Args)]
+pub struct VarsArgs {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Only those whose names contain this
+    name: Option<String>,
+}
+
+pub fn main(arguments: &VarsArgs) -> Result<u8, String> {
+    let wanted = |name: &str| arguments.name.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let found = Found {
+        controls: controls().iter().filter(|control| wanted(&control.name)).collect(),
+        performance: PERFORMANCE.iter().filter(|variable| wanted(variable.name)).collect(),
+        events: EVENTS.iter().filter(|event| wanted(event.name)).collect(),
+    };
+    crate::say(&if arguments.json { found.json() } else { found.text() })?;
+    Ok(0)
+}
+
+struct Found {
+    controls: Vec<&'static Control>,
+    performance: Vec<&'static Performance>,
+    events: Vec<&'static Event>,
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let mut section = |title: &str, lines: Vec<[String; 3]>| {
+            if lines.is_empty() {
+                return;
+            }
+            let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
+            let (first, second) = (width(0), width(1));
+            _ = writeln!(out, "{title}");
+            for [name, kind, what] in &lines {
+                _ = writeln!(out, "  {name:<first$}  {kind:<second$}  {what}");
+            }
+            _ = writeln!(out);
+        };
+        let control = |control: &&Control| {
+            let values = match &control.values {
+                Values::Number => "number".to_owned(),
+                Values::Choice(items) => items.join("|"),
+            };
+            let also = match control.scope {
+                Scope::Fixed => format!("{}; set by {} only", control.what, control.environment()),
+                Scope::All => control.what.clone(),
+                Scope::AllBefore => format!("{}; before MPI_Init", control.what),
+            };
+            [control.name.clone(), values, also]
+        };
+        section(
+            "Control variables (MPI_T_cvar_…; in capitals and behind CORELACE_, environment variables)",
+            self.controls.iter().map(control).collect(),
+        );
+        let performance = |variable: &&Performance| {
+            let bound = bound(variable.bind);
+            [variable.name.to_owned(), format!("{}{bound}", class(variable.class)), variable.what.to_owned()]
+        };
+        section("Performance variables (MPI_T_pvar_…)", self.performance.iter().map(performance).collect());
+        let event = |event: &&Event| {
+            let elements: Vec<&str> = event.elements.iter().map(|element| element.name()).collect();
+            let kind = format!("{}{}", elements.join(", "), bound(event.bind));
+            [event.name.to_owned(), kind, event.what.to_owned()]
+        };
+        section("Events (MPI_T_event_…)", self.events.iter().map(event).collect());
+        out
+    }
+
+    fn json(&self) -> String {
+        let control = |control: &&Control| {
+            json!({
+                "name": control.name,
+                "environment": control.environment(),
+                "what": control.what,
+                "values": match &control.values {
+                    Values::Number => json!("number"),
+                    Values::Choice(items) => json!(items),
+                },
+                "changed": match control.scope {
+                    Scope::Fixed => "never",
+                    Scope::All => "by all ranks alike",
+                    Scope::AllBefore => "by all ranks alike, before MPI_Init",
+                },
+                "audience": audience(control.audience),
+                "category": category(control.topic),
+            })
+        };
+        let performance = |variable: &&Performance| {
+            json!({
+                "name": variable.name,
+                "what": variable.what,
+                "class": class(variable.class),
+                "of": subject(variable.bind),
+                "of_each_process": variable.is_of_each() || variable.bind == Bind::Comm,
+                "always_there": variable.is_always_there(),
+                "read_only": variable.is_read_only(),
+                "audience": audience(variable.audience),
+                "category": category(variable.topic),
+            })
+        };
+        let event = |event: &&Event| {
+            json!({
+                "name": event.name,
+                "what": event.what,
+                "of": subject(event.bind),
+                "elements": event.elements.iter().map(|element| element.name()).collect::<Vec<_>>(),
+                "audience": audience(event.audience),
+                "category": category(event.topic),
+            })
+        };
+        let all = json!({
+            "control": self.controls.iter().map(control).collect::<Vec<_>>(),
+            "performance": self.performance.iter().map(performance).collect::<Vec<_>>(),
+            "events": self.events.iter().map(event).collect::<Vec<_>>(),
+        });
+        format!("{all:#}\n")
+    }
+}
+
+fn bound(bind: Bind) -> &'static str {
+    match bind {
+        Bind::Process => "",
+        Bind::Comm => " of a communicator",
+    }
+}
+
+fn subject(bind: Bind) -> &'static str {
+    match bind {
+        Bind::Process => "the process",
+        Bind::Comm => "a communicator",
+    }
+}
+
+fn class(class: Class) -> &'static str {
+    match class {
+        Class::State => "state",
+        Class::Level => "level",
+        Class::Size => "size",
+        Class::Percentage => "percentage",
+        Class::Highest => "high watermark",
+        Class::Lowest => "low watermark",
+        Class::Counter => "counter",
+        Class::Aggregate => "aggregate",
+        Class::Timer => "timer",
+    }
+}
+
+fn audience(audience: Audience) -> &'static str {
+    match audience {
+        Audience::User => "user",
+        Audience::Tuner => "tuner",
+        Audience::Developer => "developer",
+    }
+}
+
+fn category(topic: Topic) -> &'static str {
+    CATEGORIES.iter().find(|category| category.topic == topic).map_or("", |category| category.name)
+}
