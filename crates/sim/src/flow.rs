@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::ddr::{Layout, Way};
-use crate::machine::{Memory, Mover, Transfer};
+use crate::machine::{Memory, Mover, Transfer, Tree};
 use crate::topology::{Interfaces, Route};
 use crate::{Rate, Time};
 
@@ -29,6 +29,8 @@ pub(crate) struct Flow {
     pub(crate) credits: Credits,
     /// Its way through the memory outside the chip, at the end that has one.
     pub(crate) way: Way,
+    /// The ways of a transfer that has several destinations, in place of the route.
+    pub(crate) tree: Option<Box<Tree>>,
     /// Whether one of leaving and landing has happened: the other is then the flow's end. Without any latency between source and
     /// destination both are at one time, and either may come first.
     pub(crate) half_over: bool,
@@ -68,6 +70,7 @@ impl Flow {
             arrived: 0,
             credits: Credits::new(credits),
             way: Way::new(layout),
+            tree: None,
             half_over: false,
         }
     }

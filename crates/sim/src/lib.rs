@@ -3,7 +3,7 @@
 //! | module | what it knows |
 //! | --- | --- |
 //! | [`chip`] | the description of a chip: a TOML file becomes a validated [`Chip`], or an error with file, line and reason |
-//! | `topology` | positions, links, and the one static route between two end points |
+//! | `topology` | positions, links, the one static route between two end points, and the tree from one to several |
 //! | `rate` | time a byte or a flit, in fractions of a tick |
 //! | `buffers` | finite buffers of routers, where a chip describes them |
 //! | `link` | a directed link or interface: reserved first come, first served |

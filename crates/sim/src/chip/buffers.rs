@@ -46,13 +46,17 @@ impl Network {
 }
 
 impl Chip {
-    /// Gives the routers finite buffers, or takes them away. An error says what is wrong with them.
+    /// Gives the routers finite buffers, or takes them away. An error says what is wrong with them. With buffers the data plane has no multicast: what
+    /// copies of a packet hold up while they wait for room is not modelled.
     pub fn set_buffers(&mut self, buffers: Option<Buffers>) -> std::result::Result<(), String> {
         let fault = buffers.and_then(|buffers| fault(self, buffers));
         if let Some((_, reason)) = fault {
             return Err(reason);
         }
         self.network.buffers = buffers;
+        if buffers.is_some() {
+            self.network.data.multicast = None;
+        }
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ mod edit;
 mod fact;
 mod find;
 mod kind;
+mod multicast;
 mod nearest;
 mod read;
 mod schema;
@@ -34,6 +35,7 @@ pub use edit::{changed, rewrite};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 pub use kind::{Home, Kind};
+pub use multicast::Multicast;
 pub use team::Team;
 
 use crate::{CYCLE, Rate, Time};
@@ -274,6 +276,8 @@ pub struct Plane {
     pub router: Time,
     /// Time a packet's head needs along a wire to the next router.
     pub wire: Time,
+    /// Its routers copy packets to several destinations; `None`: they do not.
+    pub multicast: Option<Multicast>,
 }
 
 /// A DMA engine.

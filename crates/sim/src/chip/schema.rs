@@ -5,6 +5,7 @@ use super::buffers;
 use super::division::Division;
 use super::fact::Fact;
 use super::kind::{self, Kind as PlaceKind};
+use super::multicast;
 use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
@@ -123,6 +124,8 @@ fn read_network(root: &Section<'_>) -> Result<(Network, Stand)> {
         data: read_plane(&data)?,
         control: read_plane(&control)?,
     };
+    multicast::check(&data, &network)?;
+    multicast::check(&control, &network)?;
     data.finish()?;
     control.finish()?;
     section.finish()?;
@@ -140,6 +143,7 @@ fn read_plane(section: &Section<'_>) -> Result<Plane> {
         header_bytes: section.number("packet_header", Kind::Bytes, 0..=COUNT_MAX)? as u32,
         router: section.number("router", Kind::Cycles, 0..=COST_MAX)?,
         wire: section.number("wire", Kind::Cycles, 0..=COST_MAX)?,
+        multicast: multicast::read(section)?,
     })
 }
 

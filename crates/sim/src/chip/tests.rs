@@ -582,3 +582,34 @@ fn a_graph_whose_ways_form_a_circle_has_no_finite_buffers() {
     let read = Chip::from_words(&chip.to_words()).expect("a chip");
     assert_eq!(read.network.buffers, buffers);
 }
+
+#[test]
+fn multicast_is_refused_where_its_copies_would_wait_for_buffers_or_meet_again() {
+    let credits = "credits        = { value = 8, unit = \"packets\"";
+    let number =
+        |key: &str, unit: &str| format!("{key} = {{ value = 4, unit = \"{unit}\", from = \"chosen\" }}\n");
+    let section = format!(
+        "[network.data.multicast]\n{}{}{}",
+        number("setup", "cycles"),
+        number("copy", "cycles"),
+        number("destinations", "places")
+    );
+    let with = |text: &str| Chip::from_toml(&format!("{text}\n{section}"), "my.toml");
+    let chip = with(TEXT).unwrap();
+    let four = Multicast { setup: 4 * CYCLE, copy: 4 * CYCLE, destinations: 4 };
+    assert_eq!((chip.network.data.multicast, chip.network.control.multicast), (Some(four), None));
+    assert!(!chip.has_multicast(), "letters are not copied");
+    let finite = format!("{}{}{credits}", number("buffers", "flits"), number("channels", "channels"));
+    let finite = TEXT
+        .replace(credits, &finite.replace("value = 4, unit = \"flits\"", "value = 100, unit = \"flits\""));
+    let refusal = with(&finite).unwrap_err();
+    assert!(refusal.reason.contains("network.data.multicast: with finite buffers"), "{refusal}");
+    let mut buffered = chip;
+    buffered.set_buffers(Some(Buffers { flits: 100, channels: 1 })).unwrap();
+    assert_eq!(buffered.network.data.multicast, None, "what is not modelled is not there");
+    let words = Chip::from_words(&with(TEXT).unwrap().to_words()).expect("a chip");
+    assert_eq!(words.network.data.multicast, Some(four));
+    let mut graph = with(TEXT).unwrap();
+    graph.network.shape = Shape::FatTree { arity: 4 };
+    assert!(Chip::from_words(&graph.to_words()).is_none(), "ways of a tree may meet again");
+}

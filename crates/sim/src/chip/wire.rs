@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{
     Adapter, Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Kind, Link, Long,
-    Memories, Network, Plane, Position, Power, Rows, Shape, Team, shape,
+    Memories, Multicast, Network, Plane, Position, Power, Rows, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -275,12 +275,17 @@ fn link(form: &mut impl Walk, Link { from, to, per_byte, latency }: &mut Link) -
 }
 
 fn plane(form: &mut impl Walk, plane: &mut Plane) -> Option<()> {
-    let Plane { flit_bytes, flit_time, header_bytes, router, wire } = plane;
+    let Plane { flit_bytes, flit_time, header_bytes, router, wire, multicast } = plane;
     form.number(flit_bytes)?;
     form.number(header_bytes)?;
     form.rate(flit_time)?;
     form.number(router)?;
-    form.number(wire)
+    form.number(wire)?;
+    form.option(multicast, Multicast::default(), |form, Multicast { setup, copy, destinations }| {
+        form.number(setup)?;
+        form.number(copy)?;
+        form.number(destinations)
+    })
 }
 
 fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
@@ -391,7 +396,7 @@ const FREE: IpcCosts = IpcCosts {
 };
 
 const NO_PLANE: Plane =
-    Plane { flit_bytes: 0, flit_time: Rate::ticks(0), header_bytes: 0, router: 0, wire: 0 };
+    Plane { flit_bytes: 0, flit_time: Rate::ticks(0), header_bytes: 0, router: 0, wire: 0, multicast: None };
 
 const NO_LINK: Link = Link { from: 0, to: 0, per_byte: None, latency: None };
 
@@ -479,6 +484,7 @@ impl Chip {
             && self.io.iter().filter_map(|io| io.ddr?.rows).all(|rows| rows.holds_together())
             && positive.iter().all(|number| *number > 0)
             && self.network.buffers_suffice()
+            && self.network.multicasts_rightly()
             && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()
             && self.ipc.iter().all(|(_, ipc)| {

@@ -10,6 +10,7 @@
 
 mod memory;
 mod motion;
+mod multicast;
 mod pressure;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,8 @@ use crate::slots::Slots;
 use crate::topology::{Route, Topology};
 use crate::{Rate, Time};
 use motion::Due;
+use multicast::LetterTree;
+pub(crate) use multicast::Tree;
 use trace::Trace;
 
 /// A chip in motion.
@@ -141,6 +144,8 @@ struct Letter {
     /// Time on the slowest link of its way, which its end cannot come out of before.
     slowest: Time,
     route: Route,
+    /// The ways to several receivers, in place of the route and the one receiver.
+    tree: Option<Box<LetterTree>>,
 }
 
 /// What the model has to know of a place.
@@ -193,15 +198,14 @@ impl Machine {
     pub fn letter(&mut self, at: Time, from: Place, to: Place, bytes: u32, token: u64) {
         self.check_time(at);
         self.trace.fold(token ^ u64::from(bytes).rotate_left(32));
-        let plane = self.network.control;
-        let flits = (bytes + plane.header_bytes).div_ceil(plane.flit_bytes);
+        let flits = self.letter_flits(bytes);
         let mut route = self.spare_routes.pop().unwrap_or_default();
         self.topology.route(self.topology.interfaces(from, to), &mut route.links);
         let base = self.topology.links_of_a_plane();
         let times =
             route.links.iter().map(|link| self.links[usize::from(base + link)].duration(flits.into()));
         let slowest = times.max().unwrap_or(0);
-        let letter = self.letters.insert(Letter { from, to, token, flits, slowest, route });
+        let letter = self.letters.insert(Letter { from, to, token, flits, slowest, route, tree: None });
         self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
     }
 
@@ -327,6 +331,12 @@ impl Machine {
     /// How long cores of the place were active, together.
     pub fn active_time(&self, place: Place) -> Time {
         self.ends[place.0 as usize].active
+    }
+
+    /// Flits of a letter.
+    fn letter_flits(&self, bytes: u32) -> u32 {
+        let plane = &self.network.control;
+        (bytes + plane.header_bytes).div_ceil(plane.flit_bytes)
     }
 
     fn check_time(&self, at: Time) {

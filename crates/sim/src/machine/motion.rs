@@ -41,6 +41,14 @@ pub(super) enum Due {
     Tail { link: LinkId, lane: Lane },
     /// There is room again for such a packet at the end of a link.
     Room { lane: Lane, payload: u16 },
+    /// The head of a packet that goes to several destinations is before a link.
+    Branch { flow: u32, branch: u16 },
+    /// The last packet is in place at one of several destinations.
+    LandedAt { flow: u32, leaf: u16 },
+    /// A letter to several receivers is before a link.
+    LetterBranch { letter: u32, branch: u16 },
+    /// A letter is in the queue of one of several receivers.
+    LetterAt { letter: u32, leaf: u16 },
 }
 
 const _: () = assert!(size_of::<Due>() == 8);
@@ -62,6 +70,10 @@ impl Due {
             Self::Timer { timer } => (9, timer, 0, 0),
             Self::Tail { link, lane } => (10, lane, link, 0),
             Self::Room { lane, payload } => (11, lane, payload, 0),
+            Self::Branch { flow, branch } => (12, flow, branch, 0),
+            Self::LandedAt { flow, leaf } => (13, flow, leaf, 0),
+            Self::LetterBranch { letter, branch } => (14, letter, branch, 0),
+            Self::LetterAt { letter, leaf } => (15, letter, leaf, 0),
         };
         u64::from(index) << 32 | u64::from(payload) << 16 | u64::from(hop) << 8 | kind
     }
@@ -73,12 +85,16 @@ impl Machine {
         match due {
             Due::Hop { flow, payload, hop } => self.hop(Packet { flow, payload, hop }),
             Due::Fetch { flow } => self.fetch(flow),
-            Due::Ready { flow, payload } => self.hop(Packet { flow, payload, hop: 0 }),
+            Due::Ready { flow, payload } => self.leave(flow, payload),
             Due::Begin { flow } => self.begin(flow),
             Due::Deposit { flow } => self.deposit(flow),
             Due::LetterHop { letter, hop } => self.letter_hop(letter, hop),
             Due::Tail { link, lane } => self.tail(link, lane),
             Due::Room { lane, payload } => self.room(lane, payload),
+            Due::Branch { flow, branch } => self.branch(flow, branch),
+            Due::LetterBranch { letter, branch } => self.letter_branch(letter, branch),
+            Due::LandedAt { flow, leaf } => return Some(self.landed_at(flow, leaf)),
+            Due::LetterAt { letter, leaf } => return Some(self.letter_at(letter, leaf)),
             Due::Left { flow } => return Some(self.left(flow)),
             Due::Landed { flow } => {
                 let transfer = self.flows.at(flow).transfer;
@@ -112,6 +128,9 @@ impl Machine {
 
     fn start(&mut self, flow: u32) {
         let state = self.flows.at(flow);
+        if state.tree.is_some() {
+            return self.fetch_next(flow, self.now);
+        }
         state.route = self.spare_routes.pop().unwrap_or_default();
         let Route { links, channels } = &mut state.route;
         self.topology.route(state.interfaces, links);
@@ -157,9 +176,18 @@ impl Machine {
             self.fetch_next(flow, ready);
         }
         if ready == self.now {
-            self.hop(Packet { flow, payload: cut.payload, hop: 0 });
+            self.leave(flow, cut.payload);
         } else {
             self.queue.push(ready, transfer.from.0, Due::Ready { flow, payload: cut.payload });
+        }
+    }
+
+    /// A packet is out of memory, and wants the interface.
+    fn leave(&mut self, flow: u32, payload: u16) {
+        if self.flows.at(flow).tree.is_some() {
+            self.branch(flow, 0);
+        } else {
+            self.hop(Packet { flow, payload, hop: 0 });
         }
     }
 
@@ -214,13 +242,15 @@ impl Machine {
     }
 
     /// A packet will be out of the source at `end`.
-    fn sent(&mut self, flow: u32, payload: u16, end: Time) {
+    pub(super) fn sent(&mut self, flow: u32, payload: u16, end: Time) {
         let state = self.flows.at(flow);
+        // Each copy is written, and all of them are read once: together as much as so many bytes that are read and written.
+        let writes = state.tree.as_ref().map_or(1, |tree| tree.destinations());
         state.sent += u64::from(payload);
         let transfer = state.transfer;
         let all_sent = state.sent == transfer.bytes;
         if transfer.mover == Mover::Dma {
-            self.meter.dma(self.now, u64::from(payload));
+            self.meter.dma(self.now, u64::from(payload) * (1 + writes) / 2);
         }
         if all_sent {
             self.queue.push(end, transfer.from.0, Due::Left { flow });
@@ -267,7 +297,7 @@ impl Machine {
     }
 
     /// The transfer has left or landed; forgets it when it has done both.
-    fn end_half(&mut self, flow: u32) {
+    pub(super) fn end_half(&mut self, flow: u32) {
         let state = self.flows.at(flow);
         if state.half_over {
             self.spare_routes.push(self.flows.remove(flow).route);

@@ -7,11 +7,13 @@
 pub(crate) mod channels;
 mod graph;
 mod grid;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub(crate) use graph::Graph;
+pub(crate) use spread::Branch;
 
 use crate::Chip;
 use crate::chip::{Place, Position, Shape};
