@@ -1,4 +1,4 @@
-//! Makes the suite's programs with our `mpicc`.
+//! Makes the suite's programs with our `mpicc`, those in Fortran with `mpifort` ([`fortran`]).
 //!
 //! The suite's own configuration asks an hour of questions whose answers are known here: so a header with the answers is written,
 //! the helpers are compiled once, and of each `Makefile.am` only what differs between programs is read: sources and macros.
@@ -11,10 +11,12 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
+use super::fortran::{self, Dialect};
 use crate::workspace::{self, Outcome};
 
 /// What the suite's configuration finds on every Linux of today.
 const CONFIGURATION: &str = "\
+#define F77_NAME_LOWER_USCORE 1
 #define HAVE_DLFCN_H 1
 #define HAVE_DOUBLE__COMPLEX 1
 #define HAVE_FLOAT__COMPLEX 1
@@ -101,8 +103,11 @@ impl Workshop {
         for name in ["include/mpitestconf.h", "dtpoolsconf.h"] {
             workspace::replace(&built.join(name), CONFIGURATION.as_bytes())?;
         }
+        fortran::configure(suite, &built.join("include"))?;
         // The pools include theirs by a path that leads out of their own folder.
         workspace::replace(&suite.join("dtpools/dtpoolsconf.h"), CONFIGURATION.as_bytes())?;
+        // And the C halves of programs in Fortran.
+        workspace::replace(&suite.join("include/mpitestconf.h"), CONFIGURATION.as_bytes())?;
         let headers = [prefix.join("include/mpi.h"), built.join("include/mpitestconf.h")];
         let mut tools =
             headers.iter().filter_map(|path| changed(path)).fold(SystemTime::UNIX_EPOCH, SystemTime::max);
@@ -156,6 +161,9 @@ impl Workshop {
         if changed(program).is_some_and(|made| made >= newest) {
             return Ok(());
         }
+        if let Some(dialect) = Dialect::of(folder) {
+            return self.make_in_fortran(dialect, &sources, program);
+        }
         let mut command = self.compile();
         if is_threaded {
             command.arg("-DMTEST_USE_THREAD");
@@ -164,6 +172,29 @@ impl Workshop {
         command.args(&recipe.macros).args(&sources).args(&self.helpers);
         command.arg(self.built.join(format!("util/mtest_{kind}.o")));
         command.args(["-lm", "-lpthread", "-o"]).arg(program);
+        run(command, program)
+    }
+
+    /// Sources in C are compiled by themselves, since the Fortran compiler is not asked for names that C programs use.
+    fn make_in_fortran(&self, dialect: Dialect, sources: &[PathBuf], program: &Path) -> Outcome {
+        let is_c = |source: &&PathBuf| source.extension().is_some_and(|it| it == "c");
+        let mut parts: Vec<PathBuf> = sources.iter().filter(|source| !is_c(source)).cloned().collect();
+        let is_of_c_alone = parts.is_empty();
+        for source in sources.iter().filter(is_c) {
+            let name = source.file_stem().unwrap_or_default().to_string_lossy();
+            let object = program.with_file_name(format!("{name}.o"));
+            let mut command = self.compile();
+            command.arg("-c").arg(source).arg("-o").arg(&object);
+            run(command, &object)?;
+            parts.push(object);
+        }
+        let mut command = dialect.compile(&self.compiler, &self.built, program)?;
+        if is_of_c_alone {
+            command.args(&self.helpers).arg(self.built.join("util/mtest_single.o"));
+        } else {
+            command.arg(self.suite.join(dialect.helper()));
+        }
+        command.args(&parts).arg("-lm").arg("-o").arg(program);
         run(command, program)
     }
 
@@ -198,7 +229,8 @@ impl Workshop {
             all.insert(folder.to_owned(), Recipes::read(&text));
         }
         let recipes = &all[folder];
-        let plain = || Recipe { sources: vec![format!("{name}.c")], macros: Vec::new() };
+        let ending = Dialect::of(folder).map_or("c", Dialect::ending);
+        let plain = || Recipe { sources: vec![format!("{name}.{ending}")], macros: Vec::new() };
         let mut recipe = recipes.programs.get(name).cloned().unwrap_or_else(plain);
         if recipe.sources.is_empty() {
             recipe.sources = plain().sources;

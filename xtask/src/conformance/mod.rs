@@ -1,4 +1,4 @@
-//! `cargo xtask conformance [FOLDER…]`: MPICH's C suite against our prefix.
+//! `cargo xtask conformance [FOLDER…]`: MPICH's suite, in C and Fortran, against our prefix.
 //!
 //! Fetched as Debian's source package ([`fetch`]), read from its lists ([`testlist`]), compiled with our `mpicc` ([`build`]), run
 //! with our `mpirun` ([`run`]), shown as a table ([`table`]). What is fetched and built stays below the target directory. The run
@@ -6,6 +6,7 @@
 
 mod build;
 mod fetch;
+mod fortran;
 mod known;
 mod run;
 mod table;

@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::fortran::Dialect;
 use crate::workspace::{self, Outcome};
 
 /// The lists of a folder; those that are not there are left out. `testlist.dtp` is made by the suite's own generator.
 const LISTS: [&str; 3] = ["testlist", "testlist.in", "testlist.dtp"];
 
 /// What the suite's configuration would put in place of these words. An empty word keeps the line, a comment sign drops it.
-const REPLACED: [(&str, &str); 12] = [
+const REPLACED: [(&str, &str); 16] = [
     ("@largetest@", ""),
     ("@comm_overlap@", ""),
     ("@partdir@", "part"),
@@ -22,6 +23,10 @@ const REPLACED: [(&str, &str); 12] = [
     ("@threadsdir@", "threads"),
     ("@errordir@", "errors"),
     ("@namepub_tests@", ""),
+    ("@ALLOCMEMFC@", "allocmemf90 1"),
+    ("@ALLOCMEMF@", "allocmemf 1"),
+    ("@F77SPAWNARGTEST@", ""),
+    ("@F03SPAWNARGTEST@", ""),
     ("@faultsdir@", "#"),
     ("@f77dir@", "#"),
     ("@f90dir@", "#"),
@@ -99,7 +104,7 @@ pub fn read(suite: &Path, folder: &str) -> Outcome<Vec<Test>> {
             };
             if !directory.join(&entry.program).is_dir() {
                 tests.push(entry);
-            } else if !ELSEWHERE.contains(&entry.program.as_str()) {
+            } else if !is_elsewhere(folder, &entry.program) {
                 tests.extend(read(suite, &format!("{folder}/{}", entry.program))?);
             }
         }
@@ -108,6 +113,11 @@ pub fn read(suite: &Path, folder: &str) -> Outcome<Vec<Test>> {
     let mut seen = HashSet::new();
     tests.retain(|test| seen.insert(test.name()));
     Ok(tests)
+}
+
+/// Fortran's folders have parts of all chapters; those of files and of processes are entered by name.
+fn is_elsewhere(folder: &str, below: &str) -> bool {
+    ELSEWHERE.contains(&below) && !(below == "rma" && Dialect::of(folder).is_some())
 }
 
 /// One line; none if it holds a comment only.

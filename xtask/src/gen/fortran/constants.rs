@@ -6,10 +6,11 @@ use super::banner;
 use crate::spec::{Constant, Spec};
 
 /// Integers that only Fortran has, with the values that the ABI gives them.
-const OWN: [(&str, &str); 7] = [
+const OWN: [(&str, &str); 8] = [
     ("MPI_ADDRESS_KIND", "8"),
     ("MPI_COUNT_KIND", "8"),
     ("MPI_OFFSET_KIND", "8"),
+    ("MPI_INTEGER_KIND", "4"),
     ("MPI_STATUS_SIZE", "8"),
     ("MPI_SOURCE", "1"),
     ("MPI_TAG", "2"),
@@ -50,8 +51,14 @@ const FUNCTIONS: [&str; 13] = [
 const TIMES: [&str; 2] = ["MPI_WTIME", "MPI_WTICK"];
 const SUMS: [&str; 2] = ["MPI_AINT_ADD", "MPI_AINT_DIFF"];
 
-/// What programs of MPI-1 still name: markers of bounds, which this library knows.
-const LEGACY: [(&str, i64); 2] = [("MPI_LB", 0x2fe), ("MPI_UB", 0x2ff)];
+/// What programs of MPI-1 still name: markers of bounds, which this library knows, and constructors that no type has been made by. As in `mpi_legacy.h`.
+const LEGACY: [(&str, i64); 5] = [
+    ("MPI_LB", 0x2fe),
+    ("MPI_UB", 0x2ff),
+    ("MPI_COMBINER_HVECTOR_INTEGER", -101),
+    ("MPI_COMBINER_HINDEXED_INTEGER", -102),
+    ("MPI_COMBINER_STRUCT_INTEGER", -103),
+];
 
 /// The constants that are numbers in Fortran: name, type of C, value.
 fn numbers(spec: &Spec) -> impl Iterator<Item = (&str, &str, i64)> {
@@ -86,10 +93,7 @@ pub fn header(spec: &Spec) -> String {
     for (name, value) in LEGACY {
         integer("integer", name, &value.to_string());
     }
-    for (kind, name, shape, _, _, block) in ADDRESSES {
-        writeln!(out, "      {kind} {name}{shape}\n      common /{block}/ {name}\n      save /{block}/")
-            .expect("a string takes all");
-    }
+    addresses(&mut out);
     for name in FUNCTIONS {
         writeln!(out, "      external {name}").expect("a string takes all");
     }
@@ -116,11 +120,16 @@ pub fn of_module(spec: &Spec) -> String {
         let kind = if ctype == "MPI_Offset" { "integer(kind=MPI_OFFSET_KIND)" } else { "integer" };
         writeln!(out, "  {kind}, parameter :: {name} = {value}").expect("a string takes all");
     }
-    for (kind, name, shape, _, _, symbol) in ADDRESSES {
-        let kind = if kind == "integer" { "integer(c_int)" } else { "character(c_char)" };
-        writeln!(out, "  {kind}, bind(C, name=\"{symbol}_\") :: {name}{shape}").expect("a string takes all");
-    }
+    addresses(&mut out);
     out
+}
+
+/// The variables whose addresses stand for something, as common blocks.
+fn addresses(out: &mut String) {
+    for (kind, name, shape, _, _, block) in ADDRESSES {
+        writeln!(out, "      {kind} {name}{shape}\n      common /{block}/ {name}\n      save /{block}/")
+            .expect("a string takes all");
+    }
 }
 
 /// The module with the types, constants and operators of `mpi_f08`.

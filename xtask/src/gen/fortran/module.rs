@@ -35,7 +35,7 @@ const REMOVED: [(&str, &str); 3] = [
 pub fn render(spec: &Spec, procedures: &[Procedure]) -> String {
     let mut out = banner("The module mpi.");
     out.push_str(sizes_module().as_str());
-    out.push_str("module mpi\n  use, intrinsic :: iso_c_binding, only : c_int, c_char, c_ptr\n  use corelace_sizes\n  implicit none\n  private :: c_int, c_char, c_ptr\n");
+    out.push_str("module mpi\n  use, intrinsic :: iso_c_binding, only : c_ptr\n  use corelace_sizes\n  implicit none\n  private :: c_ptr\n");
     out.push_str(&constants::of_module(spec));
     for prefix in ["", "P"] {
         out.push_str("  interface\n");
