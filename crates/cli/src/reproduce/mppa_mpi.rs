@@ -313,7 +313,7 @@ fn linpack() -> [Figure; 5] {
             Published::Count(1250.0),
             |study| {
                 let mut largest = 0;
-                for rows in (1250..=2000).step_by(250) {
+                for rows in (250..=4000).step_by(250) {
                     if !study.linpack_fits(rows)? {
                         break;
                     }
