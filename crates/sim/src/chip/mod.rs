@@ -41,7 +41,7 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 10] = [
+pub const BUILTIN: [(&str, &str); 11] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
@@ -49,6 +49,7 @@ pub const BUILTIN: [(&str, &str); 10] = [
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
     ("xeonphi-ib8", include_str!("../../../../chips/xeonphi-ib8.toml")),
     ("tenstorrent-wormhole", include_str!("../../../../chips/tenstorrent-wormhole.toml")),
+    ("tenstorrent-blackhole", include_str!("../../../../chips/tenstorrent-blackhole.toml")),
     ("mppa256-bostan-400", include_str!("../../../../chips/mppa256-bostan-400.toml")),
     ("mppa256-bostan-500", include_str!("../../../../chips/mppa256-bostan-500.toml")),
     ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
