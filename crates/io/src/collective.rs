@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::datatype::{Basic, Block, Layout};
+use engine::datatype::{Basic, Member};
 use engine::{
     Comm, Datatype, Dest, Mode as SendMode, Rank, RequestId, SendBuffer, Source as From, State, Tag, TagMatch,
 };
@@ -30,7 +30,7 @@ use crate::meeting::{Meeting, Words, judge, verdict};
 use crate::memory::{Lent, Room, Sink, Source};
 use crate::pattern::Pattern;
 use crate::pointer::SharedPointer;
-use crate::runs::{Run, Runs, merged};
+use crate::runs::{Run, Runs, Stripe, merged};
 use crate::transfer::{self, Found, Sieve};
 use crate::work::{Bell, Ticket};
 
@@ -406,7 +406,7 @@ impl Lists {
                     && let Some((message, status)) = rank.improbe(from, tag, comm)?
                 {
                     let mut room = Room::new(status.bytes as usize);
-                    let into = room.receive(status.bytes, &Datatype::basic(Basic::Byte));
+                    let into = room.receive(0, status.bytes, &Datatype::basic(Basic::Byte));
                     *listed = Listed::Coming(rank.imrecv(&into, message)?, room);
                 }
             }
@@ -590,7 +590,7 @@ impl Rounds {
                         Some(into) => (into, None),
                         None => {
                             let mut room = Room::new(bytes as usize);
-                            (room.receive(bytes, &byte), Some(room))
+                            (room.receive(0, bytes, &byte), Some(room))
                         }
                     };
                     (rank.irecv(&into, From::Rank(to), TagMatch::Is(tag), comm)?, room)
@@ -601,18 +601,9 @@ impl Rounds {
         Ok(went_on)
     }
 
-    /// The runs of each rank in a window, and all of them in order.
-    fn clipped(&self, window: &Range<u64>) -> (Vec<(u32, Vec<Run>)>, Vec<Run>) {
-        let (mut by_member, mut all) = (Vec::new(), Vec::new());
-        for (member, runs) in self.lists.iter().enumerate() {
-            let mut own = Vec::new();
-            runs.clip(window, |run| own.push(run));
-            if !own.is_empty() {
-                all.extend_from_slice(&own);
-                by_member.push((member as u32, own));
-            }
-        }
-        (by_member, merged(all))
+    /// The ranks that want something in a window, with what.
+    fn wanting<'a>(&'a self, window: &'a Range<u64>) -> impl Iterator<Item = (u32, &'a Runs)> {
+        (0..).zip(&self.lists).filter(|(_, runs)| runs.bytes_in(window) > 0)
     }
 
     fn advance_window(&mut self, order: &Order, index: usize) -> Result<bool> {
@@ -659,7 +650,7 @@ impl Rounds {
         let Common { rank, comm, handle, .. } = &*order.common;
         let (round, window) = (self.round, self.domains.window(self.domain, self.round));
         self.round += 1;
-        let (by_member, all) = self.clipped(&window);
+        let all = merged(self.lists.iter().map(|runs| runs.in_range(&window)).collect());
         if all.is_empty() {
             return Ok(Hold::Nothing);
         }
@@ -667,11 +658,11 @@ impl Rounds {
         let mut room = room.unwrap_or_else(|| Room::new(self.domains.window_bytes() as usize));
         let origin = window.start;
         if order.data.writes() {
-            let mut requests = Vec::with_capacity(by_member.len());
-            for (member, runs) in &by_member {
-                let into = room.receive(1, &placed(runs, origin));
-                let (from, tag) = (From::Rank(*member), TagMatch::Is(order.tag(round)));
-                requests.push(rank.irecv(&into, from, tag, comm)?);
+            let mut requests = Vec::new();
+            for (member, runs) in self.wanting(&window) {
+                let (at, datatype) = placed(runs, &window, origin)?;
+                let (from, tag) = (From::Rank(member), TagMatch::Is(order.tag(round)));
+                requests.push(rank.irecv(&room.receive(at, 1, &datatype), from, tag, comm)?);
             }
             self.windows[index].room = Some(room);
             return Ok(Hold::Filling { requests, all, origin });
@@ -698,26 +689,34 @@ impl Rounds {
     /// Hands a window that was read out to the ranks: to each as much of what it wants as the file has.
     fn hand_out(&mut self, order: &Order, index: usize, round: u64, found: Found) -> Result<Hold> {
         let Common { rank, comm, .. } = &*order.common;
-        let mut window = self.domains.window(self.domain, round);
-        let (by_member, _) = self.clipped(&window);
-        window.end = window.end.min(found.end.unwrap_or(u64::MAX));
+        let window = self.domains.window(self.domain, round);
+        let there = window.start..window.end.min(found.end.unwrap_or(u64::MAX)).max(window.start);
         let Some(room) = &self.windows[index].room else { return Ok(Hold::Nothing) };
-        let mut requests = Vec::with_capacity(by_member.len());
-        for (member, runs) in by_member {
-            let there = runs.iter().take_while(|run| run.offset < window.end);
-            let cut = |run: &Run| Run { offset: run.offset, len: run.len.min(window.end - run.offset) };
-            let there: Vec<Run> = there.map(cut).collect();
-            let from = room.send(1, &placed(&there, window.start));
+        let mut requests = Vec::new();
+        for (member, runs) in self.wanting(&window) {
+            let (at, datatype) = placed(runs, &there, window.start)?;
             let (to, tag) = (Dest::Rank(member), order.tag(round));
-            requests.push(rank.isend(SendMode::Standard, &from, to, tag, comm)?);
+            requests.push(rank.isend(SendMode::Standard, &room.send(at, 1, &datatype), to, tag, comm)?);
         }
         Ok(Hold::Sending(requests))
     }
 }
 
-/// Runs as a datatype, from a byte of the file on.
-fn placed(runs: &[Run], origin: u64) -> Datatype {
-    let block = |run: &Run| Block { offset: (run.offset - origin) as i64, len: run.len };
-    let end = runs.last().map_or(0, |run| run.end() - origin);
-    Datatype::derived(Layout::new(runs.iter().map(block), 0, end as i64), None)
+/// What of a rank's runs lies in a part of the file, as a datatype; and how far behind the origin it begins.
+fn placed(runs: &Runs, part: &Range<u64>, origin: u64) -> Result<(usize, Datatype)> {
+    let byte = Datatype::basic(Basic::Byte);
+    let stripes = runs.stripes_in(part);
+    let first = stripes.first().map_or(origin, |stripe| stripe.offset);
+    let of_stripe = |stripe: &Stripe| {
+        let datatype = Datatype::strided(stripe.count, stripe.len, stripe.stride as i64, &byte)?;
+        Some(((stripe.offset - first) as i64, datatype))
+    };
+    let types: Option<Vec<(i64, Datatype)>> = stripes.iter().map(of_stripe).collect();
+    let members = |types: Vec<(i64, Datatype)>| {
+        let members: Vec<Member<'_>> =
+            types.iter().map(|(at, of)| Member { at: *at, copies: 1, of }).collect();
+        Datatype::structure(&members)
+    };
+    let whole = types.and_then(members).ok_or(engine::Error::Internal { reason: "a window has no type" })?;
+    Ok(((first - origin) as usize, whole))
 }

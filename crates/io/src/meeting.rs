@@ -27,7 +27,7 @@ impl Meeting {
         let request = match comm.size() {
             1 => None,
             _ => {
-                let part = room.receive(each as u64, &Datatype::basic(Basic::Byte));
+                let part = room.receive(0, each as u64, &Datatype::basic(Basic::Byte));
                 Some(rank.allgather(None, &part, comm)?.start()?)
             }
         };

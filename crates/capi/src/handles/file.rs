@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::Counted;
+use engine::{Counted, Group};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::handles::{Errhandler, Group, Kind, Table, Type};
+use crate::handles::{Errhandler, Kind, Table, Type};
 
 /// An open file of the program.
 pub(crate) struct File {
