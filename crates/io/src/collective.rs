@@ -157,18 +157,25 @@ impl Order {
         }))
     }
 
-    fn tag(&self, round: u64) -> Tag {
-        let number = i64::from(self.number % 1024) << 20 | (round % LISTS) as i64;
-        Tag::new(number).unwrap_or(Tag::own(0))
+    /// The tag of what is said at a place of this access.
+    fn tag(&self, place: u64) -> Tag {
+        Tag::new(i64::from(self.number % 1024) << 20 | place as i64).unwrap_or(Tag::own(0))
     }
 
-    fn list_tag(&self) -> Tag {
-        Tag::new(i64::from(self.number % 1024) << 20 | LISTS as i64).unwrap_or(Tag::own(0))
+    fn tag_of_round(&self, round: u64) -> Tag {
+        self.tag(round % ORDER)
+    }
+
+    fn meeting(&self, place: u64, mine: Words) -> Result<Meeting> {
+        Meeting::begin(self.common.rank, &self.common.comm, self.tag(place), mine)
     }
 }
 
-/// The place among the tags of an access that its lists have, behind those of its rounds.
-const LISTS: u64 = (1 << 20) - 1;
+/// The places among the tags of an access that its meetings and lists have, behind those of its rounds.
+const ORDER: u64 = (1 << 20) - 4;
+const MEET: u64 = ORDER + 1;
+const LISTS: u64 = ORDER + 2;
+const AGREE: u64 = ORDER + 3;
 
 /// An access that is under way.
 pub(crate) struct Access {
@@ -197,16 +204,15 @@ impl Access {
 
     /// An access of all ranks of the file.
     pub fn collective(order: Order) -> Result<Access> {
-        let stage = Stage::Meet(Meeting::begin(order.common.rank, &order.common.comm, wanted(&order))?);
+        let stage = Stage::Meet(order.meeting(MEET, wanted(&order))?);
         Ok(Access { order: Some(order), stage, steps: 0 })
     }
 
     /// As [`collective`](Access::collective), each rank's part behind that of the rank before it, from the shared pointer on; that is counted in units of so many bytes.
     pub fn ordered(order: Order, pointer: &Rc<SharedPointer>, unit: u64) -> Result<Access> {
-        let Common { rank, comm, .. } = &*order.common;
-        let before = if comm.rank() == 0 { pointer.value()? } else { 0 };
+        let before = if order.common.comm.rank() == 0 { pointer.value()? } else { 0 };
         let mine = [order.data.bytes() / unit, before as u64, 0, 0, 0, 0, 0, 0];
-        let meeting = Meeting::begin(rank, comm, mine)?;
+        let meeting = order.meeting(ORDER, mine)?;
         Ok(Access { stage: Stage::Order(Rc::clone(pointer), unit, meeting), order: Some(order), steps: 0 })
     }
 
@@ -252,17 +258,17 @@ impl Access {
         let (rank, comm) = (common.rank, &common.comm);
         let next = match &mut self.stage {
             Stage::Order(pointer, unit, meeting) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 let before: u64 = said[..comm.rank() as usize].iter().map(|words| words[0]).sum();
                 order.start = (said[0][1] + before) * *unit;
                 if comm.rank() == 0 {
                     // Before the next meeting, so that whoever has come out of that finds it changed.
                     pointer.add(said.iter().map(|words| words[0] as i64).sum())?;
                 }
-                Stage::Meet(Meeting::begin(rank, comm, wanted(order))?)
+                Stage::Meet(order.meeting(MEET, wanted(order))?)
             }
             Stage::Meet(meeting) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 match division(&said, comm.size()) {
                     None => order.alone(),
                     Some(domains) => Stage::Lists(Box::new(Lists::begin(order, domains)?)),
@@ -287,10 +293,10 @@ impl Access {
                     return Ok(went_on);
                 }
                 let outcome = rounds.outcome();
-                Stage::Agree(Meeting::begin(rank, comm, verdict(&outcome))?, outcome)
+                Stage::Agree(order.meeting(AGREE, verdict(&outcome))?, outcome)
             }
             Stage::Agree(meeting, outcome) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 let mine = std::mem::replace(outcome, Ok(0));
                 let what = format!("a collective access to file \"{}\"", common.handle.name());
                 Stage::Ended(judge(&what, mine, &said))
@@ -388,7 +394,7 @@ impl Lists {
         for (domain, (runs, _)) in own.iter().enumerate() {
             let buffer = SendBuffer::owned(runs.encode());
             let to = Dest::Rank(domains.rank_of(domain as u64));
-            sends.push(rank.isend(SendMode::Standard, &buffer, to, order.list_tag(), comm)?);
+            sends.push(rank.isend(SendMode::Standard, &buffer, to, order.tag(LISTS), comm)?);
         }
         let is_member = domains.of_rank(comm.rank()).is_some();
         let members = (0..if is_member { comm.size() } else { 0 }).map(|_| Listed::Awaited).collect();
@@ -401,7 +407,7 @@ impl Lists {
         let mut complete = settle(rank, &mut self.sends)?;
         for (member, listed) in self.members.iter_mut().enumerate() {
             if let Listed::Awaited = listed {
-                let (from, tag) = (From::Rank(member as u32), TagMatch::Is(order.list_tag()));
+                let (from, tag) = (From::Rank(member as u32), TagMatch::Is(order.tag(LISTS)));
                 if rank.has_arrived(from, tag, comm)
                     && let Some((message, status)) = rank.improbe(from, tag, comm)?
                 {
@@ -571,7 +577,7 @@ impl Rounds {
         lane.ahead = under_way;
         while lane.round < rounds && lane.ahead.len() < AHEAD {
             let bytes = lane.runs.bytes_in(&self.domains.window(index as u64, lane.round));
-            let tag = order.tag(lane.round);
+            let tag = order.tag_of_round(lane.round);
             lane.round += 1;
             went_on = true;
             if bytes == 0 {
@@ -661,7 +667,7 @@ impl Rounds {
             let mut requests = Vec::new();
             for (member, runs) in self.wanting(&window) {
                 let (at, datatype) = placed(runs, &window, origin)?;
-                let (from, tag) = (From::Rank(member), TagMatch::Is(order.tag(round)));
+                let (from, tag) = (From::Rank(member), TagMatch::Is(order.tag_of_round(round)));
                 requests.push(rank.irecv(&room.receive(at, 1, &datatype), from, tag, comm)?);
             }
             self.windows[index].room = Some(room);
@@ -695,7 +701,7 @@ impl Rounds {
         let mut requests = Vec::new();
         for (member, runs) in self.wanting(&window) {
             let (at, datatype) = placed(runs, &there, window.start)?;
-            let (to, tag) = (Dest::Rank(member), order.tag(round));
+            let (to, tag) = (Dest::Rank(member), order.tag_of_round(round));
             requests.push(rank.isend(SendMode::Standard, &room.send(at, 1, &datatype), to, tag, comm)?);
         }
         Ok(Hold::Sending(requests))
