@@ -34,6 +34,15 @@ fn files_work_between_processes_that_may_not_read_each_other() {
 }
 
 #[test]
+fn threads_may_have_files_of_their_own_and_share_one() {
+    let program = program("files_threads.c");
+    for (ranks, lanes) in [(1, "8"), (3, "1"), (3, "8")] {
+        let ended = on("process", ranks, &program).variable("CORELACE_LANES", lanes).run();
+        ended.expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
 fn files_are_those_of_the_host_on_chips() {
     for (chip, name) in
         [("mppa256-andey", "files_forms.c"), ("mesh16", "files_views.c"), ("mesh16", "files.c")]

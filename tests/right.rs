@@ -9,7 +9,7 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 27] = [
+const OTHERS: &[(&str, &str)] = &[
     ("rendezvous.c", "waits for times of a simulated system"),
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
@@ -20,6 +20,7 @@ const OTHERS: [(&str, &str); 27] = [
     ("files_exchange.c", "needs a file, and another library"),
     ("files_killed.c", "ends by a signal"),
     ("files_limit.c", "needs a file"),
+    ("files_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),
     ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
     ("initial_handler.c", "wants another error handler"),

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::datatype::{Basic, Block, Layout};
+use engine::datatype::{Basic, Member};
 use engine::{
     Comm, Datatype, Dest, Mode as SendMode, Rank, RequestId, SendBuffer, Source as From, State, Tag, TagMatch,
 };
@@ -30,7 +30,7 @@ use crate::meeting::{Meeting, Words, judge, verdict};
 use crate::memory::{Lent, Room, Sink, Source};
 use crate::pattern::Pattern;
 use crate::pointer::SharedPointer;
-use crate::runs::{Run, Runs, merged};
+use crate::runs::{Run, Runs, Stripe, merged};
 use crate::transfer::{self, Found, Sieve};
 use crate::work::{Bell, Ticket};
 
@@ -157,18 +157,25 @@ impl Order {
         }))
     }
 
-    fn tag(&self, round: u64) -> Tag {
-        let number = i64::from(self.number % 1024) << 20 | (round % LISTS) as i64;
-        Tag::new(number).unwrap_or(Tag::own(0))
+    /// The tag of what is said at a place of this access.
+    fn tag(&self, place: u64) -> Tag {
+        Tag::new(i64::from(self.number % 1024) << 20 | place as i64).unwrap_or(Tag::own(0))
     }
 
-    fn list_tag(&self) -> Tag {
-        Tag::new(i64::from(self.number % 1024) << 20 | LISTS as i64).unwrap_or(Tag::own(0))
+    fn tag_of_round(&self, round: u64) -> Tag {
+        self.tag(round % ORDER)
+    }
+
+    fn meeting(&self, place: u64, mine: Words) -> Result<Meeting> {
+        Meeting::begin(self.common.rank, &self.common.comm, self.tag(place), mine)
     }
 }
 
-/// The place among the tags of an access that its lists have, behind those of its rounds.
-const LISTS: u64 = (1 << 20) - 1;
+/// The places among the tags of an access that its meetings and lists have, behind those of its rounds.
+const ORDER: u64 = (1 << 20) - 4;
+const MEET: u64 = ORDER + 1;
+const LISTS: u64 = ORDER + 2;
+const AGREE: u64 = ORDER + 3;
 
 /// An access that is under way.
 pub(crate) struct Access {
@@ -197,16 +204,15 @@ impl Access {
 
     /// An access of all ranks of the file.
     pub fn collective(order: Order) -> Result<Access> {
-        let stage = Stage::Meet(Meeting::begin(order.common.rank, &order.common.comm, wanted(&order))?);
+        let stage = Stage::Meet(order.meeting(MEET, wanted(&order))?);
         Ok(Access { order: Some(order), stage, steps: 0 })
     }
 
     /// As [`collective`](Access::collective), each rank's part behind that of the rank before it, from the shared pointer on; that is counted in units of so many bytes.
     pub fn ordered(order: Order, pointer: &Rc<SharedPointer>, unit: u64) -> Result<Access> {
-        let Common { rank, comm, .. } = &*order.common;
-        let before = if comm.rank() == 0 { pointer.value()? } else { 0 };
+        let before = if order.common.comm.rank() == 0 { pointer.value()? } else { 0 };
         let mine = [order.data.bytes() / unit, before as u64, 0, 0, 0, 0, 0, 0];
-        let meeting = Meeting::begin(rank, comm, mine)?;
+        let meeting = order.meeting(ORDER, mine)?;
         Ok(Access { stage: Stage::Order(Rc::clone(pointer), unit, meeting), order: Some(order), steps: 0 })
     }
 
@@ -252,17 +258,17 @@ impl Access {
         let (rank, comm) = (common.rank, &common.comm);
         let next = match &mut self.stage {
             Stage::Order(pointer, unit, meeting) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 let before: u64 = said[..comm.rank() as usize].iter().map(|words| words[0]).sum();
                 order.start = (said[0][1] + before) * *unit;
                 if comm.rank() == 0 {
                     // Before the next meeting, so that whoever has come out of that finds it changed.
                     pointer.add(said.iter().map(|words| words[0] as i64).sum())?;
                 }
-                Stage::Meet(Meeting::begin(rank, comm, wanted(order))?)
+                Stage::Meet(order.meeting(MEET, wanted(order))?)
             }
             Stage::Meet(meeting) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 match division(&said, comm.size()) {
                     None => order.alone(),
                     Some(domains) => Stage::Lists(Box::new(Lists::begin(order, domains)?)),
@@ -287,10 +293,10 @@ impl Access {
                     return Ok(went_on);
                 }
                 let outcome = rounds.outcome();
-                Stage::Agree(Meeting::begin(rank, comm, verdict(&outcome))?, outcome)
+                Stage::Agree(order.meeting(AGREE, verdict(&outcome))?, outcome)
             }
             Stage::Agree(meeting, outcome) => {
-                let Some(said) = meeting.poll(rank)? else { return Ok(false) };
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 let mine = std::mem::replace(outcome, Ok(0));
                 let what = format!("a collective access to file \"{}\"", common.handle.name());
                 Stage::Ended(judge(&what, mine, &said))
@@ -388,7 +394,7 @@ impl Lists {
         for (domain, (runs, _)) in own.iter().enumerate() {
             let buffer = SendBuffer::owned(runs.encode());
             let to = Dest::Rank(domains.rank_of(domain as u64));
-            sends.push(rank.isend(SendMode::Standard, &buffer, to, order.list_tag(), comm)?);
+            sends.push(rank.isend(SendMode::Standard, &buffer, to, order.tag(LISTS), comm)?);
         }
         let is_member = domains.of_rank(comm.rank()).is_some();
         let members = (0..if is_member { comm.size() } else { 0 }).map(|_| Listed::Awaited).collect();
@@ -401,12 +407,12 @@ impl Lists {
         let mut complete = settle(rank, &mut self.sends)?;
         for (member, listed) in self.members.iter_mut().enumerate() {
             if let Listed::Awaited = listed {
-                let (from, tag) = (From::Rank(member as u32), TagMatch::Is(order.list_tag()));
+                let (from, tag) = (From::Rank(member as u32), TagMatch::Is(order.tag(LISTS)));
                 if rank.has_arrived(from, tag, comm)
                     && let Some((message, status)) = rank.improbe(from, tag, comm)?
                 {
                     let mut room = Room::new(status.bytes as usize);
-                    let into = room.receive(status.bytes, &Datatype::basic(Basic::Byte));
+                    let into = room.receive(0, status.bytes, &Datatype::basic(Basic::Byte));
                     *listed = Listed::Coming(rank.imrecv(&into, message)?, room);
                 }
             }
@@ -571,7 +577,7 @@ impl Rounds {
         lane.ahead = under_way;
         while lane.round < rounds && lane.ahead.len() < AHEAD {
             let bytes = lane.runs.bytes_in(&self.domains.window(index as u64, lane.round));
-            let tag = order.tag(lane.round);
+            let tag = order.tag_of_round(lane.round);
             lane.round += 1;
             went_on = true;
             if bytes == 0 {
@@ -590,7 +596,7 @@ impl Rounds {
                         Some(into) => (into, None),
                         None => {
                             let mut room = Room::new(bytes as usize);
-                            (room.receive(bytes, &byte), Some(room))
+                            (room.receive(0, bytes, &byte), Some(room))
                         }
                     };
                     (rank.irecv(&into, From::Rank(to), TagMatch::Is(tag), comm)?, room)
@@ -601,18 +607,9 @@ impl Rounds {
         Ok(went_on)
     }
 
-    /// The runs of each rank in a window, and all of them in order.
-    fn clipped(&self, window: &Range<u64>) -> (Vec<(u32, Vec<Run>)>, Vec<Run>) {
-        let (mut by_member, mut all) = (Vec::new(), Vec::new());
-        for (member, runs) in self.lists.iter().enumerate() {
-            let mut own = Vec::new();
-            runs.clip(window, |run| own.push(run));
-            if !own.is_empty() {
-                all.extend_from_slice(&own);
-                by_member.push((member as u32, own));
-            }
-        }
-        (by_member, merged(all))
+    /// The ranks that want something in a window, with what.
+    fn wanting<'a>(&'a self, window: &'a Range<u64>) -> impl Iterator<Item = (u32, &'a Runs)> {
+        (0..).zip(&self.lists).filter(|(_, runs)| runs.bytes_in(window) > 0)
     }
 
     fn advance_window(&mut self, order: &Order, index: usize) -> Result<bool> {
@@ -659,7 +656,7 @@ impl Rounds {
         let Common { rank, comm, handle, .. } = &*order.common;
         let (round, window) = (self.round, self.domains.window(self.domain, self.round));
         self.round += 1;
-        let (by_member, all) = self.clipped(&window);
+        let all = merged(self.lists.iter().map(|runs| runs.in_range(&window)).collect());
         if all.is_empty() {
             return Ok(Hold::Nothing);
         }
@@ -667,11 +664,11 @@ impl Rounds {
         let mut room = room.unwrap_or_else(|| Room::new(self.domains.window_bytes() as usize));
         let origin = window.start;
         if order.data.writes() {
-            let mut requests = Vec::with_capacity(by_member.len());
-            for (member, runs) in &by_member {
-                let into = room.receive(1, &placed(runs, origin));
-                let (from, tag) = (From::Rank(*member), TagMatch::Is(order.tag(round)));
-                requests.push(rank.irecv(&into, from, tag, comm)?);
+            let mut requests = Vec::new();
+            for (member, runs) in self.wanting(&window) {
+                let (at, datatype) = placed(runs, &window, origin)?;
+                let (from, tag) = (From::Rank(member), TagMatch::Is(order.tag_of_round(round)));
+                requests.push(rank.irecv(&room.receive(at, 1, &datatype), from, tag, comm)?);
             }
             self.windows[index].room = Some(room);
             return Ok(Hold::Filling { requests, all, origin });
@@ -698,26 +695,34 @@ impl Rounds {
     /// Hands a window that was read out to the ranks: to each as much of what it wants as the file has.
     fn hand_out(&mut self, order: &Order, index: usize, round: u64, found: Found) -> Result<Hold> {
         let Common { rank, comm, .. } = &*order.common;
-        let mut window = self.domains.window(self.domain, round);
-        let (by_member, _) = self.clipped(&window);
-        window.end = window.end.min(found.end.unwrap_or(u64::MAX));
+        let window = self.domains.window(self.domain, round);
+        let there = window.start..window.end.min(found.end.unwrap_or(u64::MAX)).max(window.start);
         let Some(room) = &self.windows[index].room else { return Ok(Hold::Nothing) };
-        let mut requests = Vec::with_capacity(by_member.len());
-        for (member, runs) in by_member {
-            let there = runs.iter().take_while(|run| run.offset < window.end);
-            let cut = |run: &Run| Run { offset: run.offset, len: run.len.min(window.end - run.offset) };
-            let there: Vec<Run> = there.map(cut).collect();
-            let from = room.send(1, &placed(&there, window.start));
-            let (to, tag) = (Dest::Rank(member), order.tag(round));
-            requests.push(rank.isend(SendMode::Standard, &from, to, tag, comm)?);
+        let mut requests = Vec::new();
+        for (member, runs) in self.wanting(&window) {
+            let (at, datatype) = placed(runs, &there, window.start)?;
+            let (to, tag) = (Dest::Rank(member), order.tag_of_round(round));
+            requests.push(rank.isend(SendMode::Standard, &room.send(at, 1, &datatype), to, tag, comm)?);
         }
         Ok(Hold::Sending(requests))
     }
 }
 
-/// Runs as a datatype, from a byte of the file on.
-fn placed(runs: &[Run], origin: u64) -> Datatype {
-    let block = |run: &Run| Block { offset: (run.offset - origin) as i64, len: run.len };
-    let end = runs.last().map_or(0, |run| run.end() - origin);
-    Datatype::derived(Layout::new(runs.iter().map(block), 0, end as i64), None)
+/// What of a rank's runs lies in a part of the file, as a datatype; and how far behind the origin it begins.
+fn placed(runs: &Runs, part: &Range<u64>, origin: u64) -> Result<(usize, Datatype)> {
+    let byte = Datatype::basic(Basic::Byte);
+    let stripes = runs.stripes_in(part);
+    let first = stripes.first().map_or(origin, |stripe| stripe.offset);
+    let of_stripe = |stripe: &Stripe| {
+        let datatype = Datatype::strided(stripe.count, stripe.len, stripe.stride as i64, &byte)?;
+        Some(((stripe.offset - first) as i64, datatype))
+    };
+    let types: Option<Vec<(i64, Datatype)>> = stripes.iter().map(of_stripe).collect();
+    let members = |types: Vec<(i64, Datatype)>| {
+        let members: Vec<Member<'_>> =
+            types.iter().map(|(at, of)| Member { at: *at, copies: 1, of }).collect();
+        Datatype::structure(&members)
+    };
+    let whole = types.and_then(members).ok_or(engine::Error::Internal { reason: "a window has no type" })?;
+    Ok(((first - origin) as usize, whole))
 }

@@ -31,8 +31,10 @@ impl Handle {
             }
             options.open(name)
         };
-        // What is written with gaps in between is read and written back, if the file can be read.
-        let opened = match open(true) {
+        // What is written with gaps in between is read and written back, if the file can be read. A pipe has no gaps, and whoever reads it is another.
+        let has_gaps = std::fs::metadata(name).map_or(true, |about| about.is_file());
+        let opened = match open(mode.reads || has_gaps) {
+            Ok(file) if !mode.reads && !has_gaps => Ok((file, false)),
             Err(error) if error.kind() == ErrorKind::PermissionDenied && !mode.reads => {
                 open(false).map(|file| (file, false))
             }

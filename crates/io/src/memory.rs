@@ -251,26 +251,25 @@ impl Room {
         Room(bytes)
     }
 
-    /// Elements of a type in it, for a receive that ends before the room does.
-    pub fn receive(&mut self, count: u64, datatype: &Datatype) -> RecvBuffer {
-        assert!(self.has_room_for(count, datatype));
+    /// Elements of a type from this byte of it on, for a receive that ends before the room does.
+    pub fn receive(&mut self, at: usize, count: u64, datatype: &Datatype) -> RecvBuffer {
+        assert!(self.has_room_for(at, count, datatype));
         // SAFETY: memory of this room, which its owner keeps and leaves alone until the receive is complete.
-        unsafe { RecvBuffer::new(self.0.as_mut_ptr(), count, datatype) }
+        unsafe { RecvBuffer::new(self.0.as_mut_ptr().add(at), count, datatype) }
     }
 
     /// The same, for a send.
-    pub fn send(&self, count: u64, datatype: &Datatype) -> SendBuffer {
-        assert!(self.has_room_for(count, datatype));
+    pub fn send(&self, at: usize, count: u64, datatype: &Datatype) -> SendBuffer {
+        assert!(self.has_room_for(at, count, datatype));
         // SAFETY: as above.
-        unsafe { SendBuffer::new(self.0.as_ptr(), count, datatype) }
+        unsafe { SendBuffer::new(self.0.as_ptr().add(at), count, datatype) }
     }
 
-    fn has_room_for(&self, count: u64, datatype: &Datatype) -> bool {
-        let layout = datatype.layout();
+    fn has_room_for(&self, at: usize, count: u64, datatype: &Datatype) -> bool {
+        let (layout, room) = (datatype.layout(), self.0.len() as i64 - at as i64);
         let last = count.saturating_sub(1) as i64 * layout.extent();
-        layout.size() == 0
-            || count == 0
-            || layout.true_lower_bound() >= 0 && layout.true_upper_bound() + last <= self.0.len() as i64
+        let fits = layout.true_lower_bound() >= 0 && layout.true_upper_bound() + last <= room;
+        room >= 0 && (layout.size() == 0 || count == 0 || fits)
     }
 }
 

@@ -15,15 +15,21 @@ impl Run {
     pub fn end(self) -> u64 {
         self.offset + self.len
     }
+
+    /// What of it lies in a range.
+    fn cut(self, range: &Range<u64>) -> Run {
+        let (start, end) = (self.offset.max(range.start), self.end().min(range.end));
+        Run { offset: start, len: end - start }
+    }
 }
 
 /// `count` runs of one length, `stride` bytes apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stripe {
-    offset: u64,
-    len: u64,
-    stride: u64,
-    count: u64,
+pub(crate) struct Stripe {
+    pub offset: u64,
+    pub len: u64,
+    pub stride: u64,
+    pub count: u64,
 }
 
 impl Stripe {
@@ -79,39 +85,52 @@ impl Runs {
         self.0.is_empty()
     }
 
-    /// Calls `each` with what of the runs lies in a range, in order.
-    pub fn clip(&self, range: &Range<u64>, mut each: impl FnMut(Run)) {
+    /// The stripes that have bytes in a range, with the indices of the runs that do.
+    fn touching<'a>(&'a self, range: &'a Range<u64>) -> impl Iterator<Item = (&'a Stripe, Range<u64>)> {
         let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
-        for stripe in &self.0[first..] {
-            if stripe.offset >= range.end {
-                break;
+        let reached = self.0[first..].iter().take_while(|stripe| stripe.offset < range.end);
+        reached.map(|stripe| (stripe, stripe.touching(range))).filter(|(_, touching)| !touching.is_empty())
+    }
+
+    /// What of the runs lies in a range, run by run.
+    pub fn in_range(&self, range: &Range<u64>) -> Clip<'_> {
+        let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
+        let nothing = Stripe { offset: 0, len: 0, stride: 0, count: 0 };
+        Clip { left: &self.0[first..], range: range.clone(), stripe: nothing, next: 0..0 }
+    }
+
+    /// The same in stripes: runs that the range cuts are stripes of their own.
+    pub fn stripes_in(&self, range: &Range<u64>) -> Vec<Stripe> {
+        let mut stripes = Vec::new();
+        let mut push = |run: Run, stride, count| {
+            stripes.push(Stripe { offset: run.offset, len: run.len, stride, count });
+        };
+        for (stripe, Range { start, end }) in self.touching(range) {
+            let [first, last] = [stripe.run(start), stripe.run(end - 1)];
+            let is_cut = |run: Run| run.offset < range.start || run.end() > range.end;
+            let whole = start + u64::from(is_cut(first))..end - u64::from(end - start > 1 && is_cut(last));
+            if is_cut(first) {
+                push(first.cut(range), 0, 1);
             }
-            for index in stripe.touching(range) {
-                let Run { offset, len } = stripe.run(index);
-                let (start, end) = (offset.max(range.start), (offset + len).min(range.end));
-                each(Run { offset: start, len: end - start });
+            if !whole.is_empty() {
+                push(stripe.run(whole.start), stripe.stride, whole.end - whole.start);
+            }
+            if end - start > 1 && is_cut(last) {
+                push(last.cut(range), 0, 1);
             }
         }
+        stripes
     }
 
     /// Bytes in a range.
     pub fn bytes_in(&self, range: &Range<u64>) -> u64 {
-        let mut bytes = 0;
-        let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
-        for stripe in &self.0[first..] {
-            if stripe.offset >= range.end {
-                break;
-            }
-            let touching = stripe.touching(range);
-            if touching.is_empty() {
-                continue;
-            }
+        let bytes = |(stripe, touching): (&Stripe, Range<u64>)| {
             // All but the outermost lie inside as a whole.
-            bytes += (touching.end - touching.start) * stripe.len;
-            bytes -= range.start.saturating_sub(stripe.run(touching.start).offset);
-            bytes -= stripe.run(touching.end - 1).end().saturating_sub(range.end);
-        }
-        bytes
+            let before = range.start.saturating_sub(stripe.run(touching.start).offset);
+            let behind = stripe.run(touching.end - 1).end().saturating_sub(range.end);
+            (touching.end - touching.start) * stripe.len - before - behind
+        };
+        self.touching(range).map(bytes).sum()
     }
 
     /// As bytes of a message.
@@ -140,17 +159,52 @@ impl Runs {
     }
 }
 
-/// Brings runs of several ranks into one order; runs that touch or overlap become one.
-pub(crate) fn merged(mut runs: Vec<Run>) -> Vec<Run> {
-    runs.sort_unstable_by_key(|run| run.offset);
-    let mut kept: Vec<Run> = Vec::with_capacity(runs.len().min(64));
-    for run in runs {
+/// The runs of a part of a file, one after the other.
+pub(crate) struct Clip<'a> {
+    left: &'a [Stripe],
+    range: Range<u64>,
+    stripe: Stripe,
+    /// Those of the stripe that are still to come.
+    next: Range<u64>,
+}
+
+impl Iterator for Clip<'_> {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        loop {
+            if let Some(index) = self.next.next() {
+                return Some(self.stripe.run(index).cut(&self.range));
+            }
+            let (first, left) = self.left.split_first()?;
+            if first.offset >= self.range.end {
+                return None;
+            }
+            (self.stripe, self.next, self.left) = (*first, first.touching(&self.range), left);
+        }
+    }
+}
+
+/// The runs of several ranks in one order; runs that touch or overlap become one. Ranks that take turns, as they do where a file is dealt out, are found at once.
+pub(crate) fn merged(mut parts: Vec<Clip<'_>>) -> Vec<Run> {
+    let mut heads: Vec<Option<Run>> = parts.iter_mut().map(Iterator::next).collect();
+    let (mut kept, mut turn): (Vec<Run>, usize) = (Vec::new(), 0);
+    loop {
+        let end = kept.last().map(|last| last.end());
+        let goes_on = |index: &usize| heads[*index].zip(end).is_some_and(|(run, end)| run.offset <= end);
+        let next = (turn..heads.len()).chain(0..turn).find(goes_on);
+        // Behind a gap it is the first of all.
+        let first = || (0..heads.len()).min_by_key(|index| heads[*index].map_or(u64::MAX, |run| run.offset));
+        let Some((index, run)) = next.or_else(first).and_then(|index| Some((index, heads[index]?))) else {
+            return kept;
+        };
         match kept.last_mut() {
             Some(last) if last.end() >= run.offset => last.len = last.len.max(run.end() - last.offset),
             _ => kept.push(run),
         }
+        heads[index] = parts[index].next();
+        turn = (index + 1) % heads.len();
     }
-    kept
 }
 
 #[cfg(test)]
@@ -200,17 +254,34 @@ mod tests {
             prop_assert_eq!(Runs::decode(&runs.encode()), Some(runs.clone()));
             let range = start..start + len;
             let wanted: Vec<u64> = bytes.iter().copied().filter(|byte| range.contains(byte)).collect();
-            let mut found = Vec::new();
-            runs.clip(&range, |run| found.extend(run.offset..run.end()));
+            let found: Vec<u64> = runs.in_range(&range).flat_map(|run| run.offset..run.end()).collect();
+            prop_assert_eq!(&found, &wanted);
+            let stripes = runs.stripes_in(&range);
+            let runs_of = |stripe: &Stripe| (0..stripe.count).map(|index| stripe.run(index)).collect::<Vec<_>>();
+            let found: Vec<u64> =
+                stripes.iter().flat_map(runs_of).flat_map(|run| run.offset..run.end()).collect();
             prop_assert_eq!(&found, &wanted);
             prop_assert_eq!(runs.bytes_in(&range), wanted.len() as u64);
         }
 
         #[test]
-        fn merged_runs_have_the_bytes_of_all(list in prop::collection::vec((0_u64..100, 1_u64..9), 0..30)) {
+        fn merged_runs_have_the_bytes_of_all(
+            lists in prop::collection::vec(prop::collection::vec((0_u64..9, 1_u64..9), 0..12), 0..5),
+        ) {
             let mut wanted = std::collections::BTreeSet::new();
-            list.iter().for_each(|&(offset, len)| wanted.extend(offset..offset + len));
-            let runs = merged(list.into_iter().map(|(offset, len)| Run { offset, len }).collect());
+            let all: Vec<Runs> = lists
+                .iter()
+                .map(|list| {
+                    let (mut at, mut runs) = (0, Runs::default());
+                    for &(gap, len) in list {
+                        runs.push(Run { offset: at + gap, len });
+                        wanted.extend(at + gap..at + gap + len);
+                        at += gap + len;
+                    }
+                    runs
+                })
+                .collect();
+            let runs = merged(all.iter().map(|runs| runs.in_range(&(0..1000))).collect());
             prop_assert!(runs.windows(2).all(|pair| pair[0].end() < pair[1].offset));
             let found: Vec<u64> = runs.iter().flat_map(|run| run.offset..run.end()).collect();
             prop_assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());

@@ -3,13 +3,13 @@
 use core::ffi::{c_int, c_void};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use engine::Counted;
+use engine::{Counted, Group};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::handles::{Errhandler, Group, Kind, Table, Type};
+use crate::handles::{Errhandler, Kind, Table, Type};
 
 /// An open file of the program.
 pub(crate) struct File {
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) filetype: Counted<Type>,
     pub(crate) name: String,
     /// Functions of the program's, if they are used.
-    pub(crate) datarep: Option<Rc<Datarep>>,
+    pub(crate) datarep: Option<Arc<Datarep>>,
 }
 
 impl File {
@@ -121,16 +121,25 @@ pub(crate) struct Datarep {
     pub(crate) extra: *mut c_void,
 }
 
-/// Those of a process. They stay until it ends.
+// SAFETY: what the address means is the program's business, whose functions get it on whichever thread calls them.
+unsafe impl Send for Datarep {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Datarep {}
+
+/// Those of a process, for all lanes. They stay until it ends.
 #[derive(Default)]
-pub(crate) struct Datareps(RefCell<Vec<Rc<Datarep>>>);
+pub(crate) struct Datareps(Mutex<Vec<Arc<Datarep>>>);
 
 impl Datareps {
-    pub(crate) fn find(&self, name: &str) -> Option<Rc<Datarep>> {
-        self.0.borrow().iter().find(|known| known.name == name).cloned()
+    fn known(&self) -> MutexGuard<'_, Vec<Arc<Datarep>>> {
+        self.0.lock().expect("nobody panics with it")
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<Arc<Datarep>> {
+        self.known().iter().find(|known| known.name == name).cloned()
     }
 
     pub(crate) fn add(&self, datarep: Datarep) {
-        self.0.borrow_mut().push(Rc::new(datarep));
+        self.known().push(Arc::new(datarep));
     }
 }

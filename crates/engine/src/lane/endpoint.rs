@@ -85,11 +85,14 @@ impl Lane {
         const AWAKE: u32 = 16;
         /// How often in a second a rank looks again by itself.
         const LOOKS: u64 = 2000;
-        if rounds < AWAKE && self.gate.get().is_none() {
-            return self.fabric.park(rounds, Idle::Briefly);
-        }
-        let ticks = self.fabric.caps().ticks_per_second / LOOKS;
-        self.rest_until(rounds, self.fabric.now().saturating_add(ticks))
+        let woke = if rounds < AWAKE && self.gate.get().is_none() {
+            self.fabric.park(rounds, Idle::Briefly)
+        } else {
+            let ticks = self.fabric.caps().ticks_per_second / LOOKS;
+            self.rest_until(rounds, self.fabric.now().saturating_add(ticks))
+        };
+        // However long it takes: it is not other ranks that keep this one waiting.
+        if woke == Woke::Look { Woke::Again } else { woke }
     }
 
     /// Gives the core away until something comes or the clock shows `until`; where threads take turns, for a moment.
