@@ -3,7 +3,8 @@ program module_of_mpi
   use mpi
   use, intrinsic :: iso_c_binding
   implicit none
-  integer :: rank, ranks, ierr, errors, total, i, win, request, length, wide, info, datatype, relative, group, newgroup, ranges(3, 1)
+  integer :: rank, ranks, ierr, errors, total, i, win, request, length, wide
+  integer :: info, datatype, relative, group, newgroup, ranges(3, 1)
   integer(kind=MPI_ADDRESS_KIND) :: base, there, lb, extent, attribute
   integer(kind=MPI_ADDRESS_KIND), parameter :: eight = 8
   integer(kind=MPI_COUNT_KIND) :: elements
