@@ -84,7 +84,7 @@ fn nothing_is_said_of_the_examples() {
 #[test]
 fn nothing_is_said_of_the_suites() {
     let of = |source: &Path| source.file_name().expect("a file").to_str().expect("a plain name").to_owned();
-    let mut known: Vec<_> = OTHERS.map(|(name, _)| name).to_vec();
+    let mut known: Vec<_> = OTHERS.iter().map(|(name, _)| *name).collect();
     known.extend(ARGUMENTS.map(|(name, _)| name));
     known.extend(OF_PROCESSES);
     let sources = sources("tests/c");

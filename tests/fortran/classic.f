@@ -97,6 +97,9 @@
       call MPI_ATTR_GET(MPI_COMM_WORLD, keyval, value, flag, ierr)
       if (flag) errors = errors + 1
       call MPI_KEYVAL_FREE(keyval, ierr)
+      call MPI_ATTR_DELETE(MPI_COMM_WORLD, keyval2, ierr)
+      call MPI_KEYVAL_FREE(keyval2, ierr)
+      if (keyval2 .ne. MPI_KEYVAL_INVALID) errors = errors + 1
       call MPI_ATTR_GET(MPI_COMM_WORLD, MPI_TAG_UB, value, flag, ierr)
       if (.not. flag .or. value .lt. 32767) errors = errors + 1
 

@@ -34,6 +34,7 @@ program languages
   call MPI_Comm_get_attr(MPI_COMM_SELF, keyval, value, flag, ierr)
   if (.not. flag .or. value /= address) errors = errors + 1
   call MPI_Comm_delete_attr(MPI_COMM_SELF, keyval, ierr)
+  call MPI_Comm_free_keyval(keyval, ierr)
 
   call MPI_Type_contiguous(1, MPI_INTEGER, datatype, ierr)
   call MPI_Type_commit(datatype, ierr)

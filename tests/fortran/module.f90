@@ -3,7 +3,8 @@ program module_of_mpi
   use mpi
   use, intrinsic :: iso_c_binding
   implicit none
-  integer :: rank, ranks, ierr, errors, total, i, win, request, length, wide, info, datatype, group, newgroup, ranges(3, 1)
+  integer :: rank, ranks, ierr, errors, total, i, win, request, length, wide
+  integer :: info, datatype, relative, group, newgroup, ranges(3, 1)
   integer(kind=MPI_ADDRESS_KIND) :: base, there, lb, extent, attribute
   integer(kind=MPI_ADDRESS_KIND), parameter :: eight = 8
   integer(kind=MPI_COUNT_KIND) :: elements
@@ -53,12 +54,15 @@ program module_of_mpi
   call check(MPI_Aint_diff(places(2), places(1)) == 8, 'difference of addresses')
   call MPI_Type_create_struct(2, lengths, places, types, datatype, ierr)
   call MPI_Type_commit(datatype, ierr)
+  call MPI_Type_create_struct(2, lengths, [0_MPI_ADDRESS_KIND, eight], types, relative, ierr)
+  call MPI_Type_commit(relative, ierr)
   call MPI_Isend(MPI_BOTTOM, 1, datatype, rank, 3, MPI_COMM_WORLD, request, ierr)
-  call MPI_Recv(other, 16, MPI_BYTE, rank, 3, MPI_COMM_WORLD, status, ierr)
+  call MPI_Recv(other, 1, relative, rank, 3, MPI_COMM_WORLD, status, ierr)
   call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
   call check(other%d == rank + 0.5d0 .and. other%i == rank .and. other%j == 2 * rank, 'structure from MPI_BOTTOM')
-  call MPI_Get_elements_x(status, MPI_BYTE, elements, ierr)
-  call check(elements == 16, 'elements')
+  call MPI_Get_elements_x(status, relative, elements, ierr)
+  call check(elements == 3, 'elements')
+  call MPI_Type_free(relative, ierr)
   call MPI_Type_get_extent(datatype, lb, extent, ierr)
   call check(lb == places(1), 'lower bound')
   call MPI_Type_free(datatype, ierr)

@@ -166,6 +166,7 @@ fn compilers() -> Vec<Finding> {
     for (what, variable, default, needed) in [
         ("C compiler", "CC", "cc", "mpicc and `mpirun prog.c`"),
         ("C++ compiler", "CXX", "c++", "mpicxx and `mpirun prog.cc`"),
+        ("Fortran compiler", "FC", "gfortran", "mpifort and `mpirun prog.f90`"),
     ] {
         let value = std::env::var(variable)
             .ok()

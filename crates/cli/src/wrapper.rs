@@ -166,6 +166,9 @@ impl Toolchain {
         if words.iter().any(|word| word == "-static" || word == "-static-pie") {
             // What the shared library brings along by itself.
             all.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
+            if self.modules.as_ref().is_some_and(fortran::Modules::is_of_gnu) {
+                all.extend(flags("static-gfortran").map(OsString::from));
+            }
         }
         all
     }
@@ -271,7 +274,7 @@ impl Toolchain {
             word.push(&lib);
             word
         };
-        let mut words = self.modules.as_ref().map_or_else(Vec::new, |modules| modules.library_words(prefix));
+        let mut words = self.modules.as_ref().map_or_else(Vec::new, fortran::Modules::library_words);
         words.extend([with("-L"), with("-Wl,-rpath,"), "-lmpi_abi".into()]);
         words
     }

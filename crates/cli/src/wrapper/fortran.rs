@@ -16,7 +16,8 @@ const MODULES: [&str; 4] = ["mpi.F90", "mpi_f08_types.F90", "mpi_f08_callbacks.F
 const OF_F08: usize = 3;
 const DESCRIPTOR: &str = "descriptor.c";
 const HEADER: &str = "corelace_fortran.h";
-const ARCHIVE: &str = "libcorelace_modules.a";
+/// The entry points, as the installation has them; beside the modules lies a copy that holds what the modules themselves need, too.
+const ARCHIVE: &str = "libcorelace_fortran.a";
 
 /// Words that make an INTEGER wider than C's int, which handles and counts are.
 const WIDER: [&str; 5] =
@@ -53,8 +54,8 @@ pub(super) fn modules(toolchain: &Toolchain, prefix: &Prefix) -> Result<Modules,
     let version = gnu_version(&about);
     let compiler = mark(&[about.as_bytes()]);
     let mut texts = Vec::new();
-    for name in MODULES.iter().chain(&[DESCRIPTOR, HEADER]) {
-        let path = sources.join(name);
+    let names = MODULES.iter().chain(&[DESCRIPTOR, HEADER]);
+    for path in names.map(|name| sources.join(name)).chain([prefix.lib().join(ARCHIVE)]) {
         texts.push(fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?);
     }
     let parts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
@@ -150,9 +151,12 @@ fn compile(toolchain: &Toolchain, prefix: &Prefix, sources: &Path, workshop: &Pa
             _ = fs::remove_file(workshop.join("mpi_f08.mod"));
         }
     }
+    fs::copy(prefix.lib().join(ARCHIVE), workshop.join(ARCHIVE)).map_err(NotMade::NoRoom)?;
     let mut archiver = Command::new("ar");
-    archiver.arg("crs").arg(ARCHIVE).args(&objects);
-    run(archiver).map_err(|text| refused("an archive of its modules", text))
+    archiver.arg("rs").arg(ARCHIVE).args(&objects);
+    run(archiver).map_err(|text| refused("an archive of its modules", text))?;
+    objects.iter().for_each(|object| _ = fs::remove_file(workshop.join(object)));
+    Ok(())
 }
 
 /// Modules of the same compiler from sources that are no longer installed here.
@@ -185,13 +189,11 @@ impl Modules {
         refuses.then(|| "-fallow-argument-mismatch".into()).into_iter().collect()
     }
 
-    /// The entry points, and what the modules themselves need; each needs something of the other.
-    pub(super) fn library_words(&self, prefix: &Prefix) -> Vec<OsString> {
-        let archives = [self.directory.join(ARCHIVE), prefix.lib().join("libcorelace_fortran.a")];
-        let mut words = vec![OsString::from("-Wl,--start-group")];
-        words.extend(archives.map(PathBuf::into_os_string));
-        words.push("-Wl,--end-group".into());
-        words
+    /// The entry points, and what the modules themselves need.
+    pub(super) fn library_words(&self) -> Vec<OsString> {
+        let mut place = OsString::from("-L");
+        place.push(&self.directory);
+        vec![place, "-lcorelace_fortran".into()]
     }
 }
 
