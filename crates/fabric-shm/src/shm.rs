@@ -31,6 +31,8 @@ pub struct Options {
     pub me: Node,
     /// How many ranks the job has.
     pub ranks: u32,
+    /// How many nodes the segment has: those of the job, and of others that share it.
+    pub nodes: u32,
     /// How many cores the ranks of this machine share: decides whether waiting spins.
     pub cores: usize,
     /// Bytes that the library may use for this rank; `None` for no limit.
@@ -97,7 +99,7 @@ impl ShmFabric {
     /// # Panics
     /// If `me` is not below `ranks`.
     pub fn join(segment: OwnedFd, options: &Options) -> io::Result<ShmFabric> {
-        let Joined { segment, heap } = Segment::join(segment, geometry(options.ranks), options.me.0)?;
+        let Joined { segment, heap } = Segment::join(segment, geometry(options.nodes), options.me.0)?;
         ShmFabric::over(segment, Some(heap), options)
     }
 
@@ -106,7 +108,8 @@ impl ShmFabric {
     /// # Errors
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
-        let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false, launcher: None };
+        let options =
+            Options { me: Node(0), ranks: 1, nodes: 1, cores: 1, budget, cma: false, launcher: None };
         match create_segment(1).and_then(|file| Segment::join(file, geometry(1), 0)) {
             Ok(Joined { segment, heap }) => ShmFabric::over(segment, Some(heap), &options),
             // A system without such files: then there are no shared allocations, and all else is as it would be.
@@ -115,11 +118,11 @@ impl ShmFabric {
     }
 
     fn over(segment: Segment, heap: Option<Heap>, options: &Options) -> io::Result<ShmFabric> {
-        let &Options { me, ranks, cores, budget, cma, launcher } = options;
+        let &Options { me, ranks, nodes, cores, budget, cma, launcher } = options;
         let cma = cma && cma::allowed();
-        assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
+        assert!(me.0 < nodes, "node {} is not one of the {nodes} of this segment", me.0);
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
-        budget.reserve("mailbox", geometry(ranks).rank_bytes()).map_err(io::Error::other)?;
+        budget.reserve("mailbox", geometry(nodes).rank_bytes()).map_err(io::Error::other)?;
         if !segment.entry(me.0).take() {
             let problem = format!("rank {} has joined this job before", me.0);
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));

@@ -21,7 +21,7 @@ impl Runner for Processes {
         forked::run(ranks, &|rank| {
             let segment = segment.try_clone().expect("a descriptor for the rank");
             let (me, cores, cma) = (fabric::Node(rank), self.cores, self.cma);
-            let options = Options { me, ranks, cores, budget, cma, launcher: None };
+            let options = Options { me, ranks, nodes: ranks, cores, budget, cma, launcher: None };
             body(&ShmFabric::join(segment, &options).expect("to join"));
         })
     }

@@ -14,11 +14,19 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{Attempt, Error};
 
-/// The memory that the ranks share.
-pub(crate) fn segment(ranks: u32) -> Result<OwnedFd, Error> {
-    with_room_for(fabric_shm::segment_length(ranks), || {
-        fabric_shm::create_segment(ranks).attempt("a memfd for the job's memory")
-    })
+/// Nodes for processes that come later: more than a program starts in its life, and they cost addresses only.
+const SPARE_NODES: u32 = 256;
+
+/// The memory that the ranks share, and how many nodes it has. Where the limit of file sizes leaves room for the ranks only, nobody can come later.
+pub(crate) fn segment(ranks: u32) -> Result<(OwnedFd, u32), Error> {
+    let nodes = ranks.saturating_add(SPARE_NODES);
+    let limit = getrlimit(Resource::Fsize).current;
+    let fits = limit.is_none_or(|limit| limit >= fabric_shm::segment_length(nodes));
+    let nodes = if fits { nodes } else { ranks };
+    let segment = with_room_for(fabric_shm::segment_length(nodes), || {
+        fabric_shm::create_segment(nodes).attempt("a memfd for the job's memory")
+    })?;
+    Ok((segment, nodes))
 }
 
 /// A file without a name that holds `bytes`.

@@ -96,6 +96,13 @@ impl Hangs {
         }
     }
 
+    /// A process has come later.
+    pub(crate) fn add(&mut self, pid: u32, now: Instant) {
+        self.ranks.push(Seen { life: Life::Early, pid, said: None });
+        self.open.push(false);
+        self.something_happened(now);
+    }
+
     /// A message of the control channel.
     pub(crate) fn hear(&mut self, message: &Message, now: Instant) {
         let (Message::Hello { rank, .. }

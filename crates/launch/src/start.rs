@@ -56,6 +56,21 @@ pub(crate) struct Started {
     pub names: Vec<String>,
     /// What ranks called last, if they are processes.
     pub sheets: Option<Sheets>,
+    /// Where more processes can join, if ranks are processes.
+    pub shared: Option<SharedMemory>,
+    /// A word that no other job has.
+    mark: String,
+}
+
+/// The memory that ranks share.
+#[derive(Debug)]
+pub(crate) struct SharedMemory {
+    segment: OwnedFd,
+    /// How many nodes it has. Those of members are taken, in their order.
+    nodes: u32,
+    cores: u32,
+    /// Jobs that ranks have started.
+    spawned: u32,
 }
 
 /// Which of the launcher's own streams a rank's stream goes to.
@@ -101,6 +116,8 @@ pub(crate) fn start(
         group,
         names: Vec::new(),
         sheets: None,
+        shared: None,
+        mark: mark.to_owned(),
     };
     let result = match job.mode {
         Mode::Process => processes(&common, &places, &mut started),
@@ -125,48 +142,125 @@ pub(crate) fn start(
 fn processes(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(), Error> {
     let job = common.job;
     let size = job.ranks();
-    let segment = files::segment(size)?;
-    let sheets = Sheets::new(size)?;
-    let usable = place::usable_cores();
+    let (segment, nodes) = files::segment(size)?;
+    started.sheets = Some(Sheets::new(nodes)?);
+    started.shared = Some(SharedMemory { segment, nodes, cores: place::usable_cores(), spawned: 0 });
     for (rank, (appnum, context)) in (0..size).zip(job.context_of_ranks()) {
-        let (inbox, control) = Inbox::pair().attempt("a socket for a rank")?;
-        let stdin = input_for(rank, job, started)?.map_or_else(Stdio::null, Stdio::from);
-        let (stdout, stderr) = output_pipes(rank, job, started)?;
-        let invitation = Invitation {
-            rank,
-            size,
-            segment_fd: segment.as_raw_fd(),
-            control_fd: control.as_raw_fd(),
-            cores: usable,
-            appnum,
-            launcher: std::process::id(),
-        };
-        let mut command = Command::new(&context.program);
-        command.arg0(&context.name).args(&context.arguments);
-        dress(&mut command, context, common, Some(rank));
-        command.envs(
-            pmi::Observation { sheets: Some(sheets.file().as_raw_fd()), ..Default::default() }.to_env(),
-        );
-        command.envs(invitation.to_env()).stdin(stdin).stdout(stdout).stderr(stderr);
         if !places.sets[rank as usize].is_empty() {
             // The child inherits the affinity of the thread that starts it; no code has to run in the child.
             let mut set = CpuSet::new();
             places.sets[rank as usize].iter().for_each(|cpu| set.set(*cpu as usize));
             _ = sched_setaffinity(None, &set);
         }
-        let mut passed = vec![segment.as_fd(), control.as_fd(), sheets.file().as_fd()];
-        passed.extend(recordings::inherited(job.recordings.as_ref(), common.board, Some(rank)));
-        let process = started.spawn(command, &passed).map_err(|source| Error::Spawn {
-            rank,
-            program: context.program.clone(),
-            source,
-        })?;
-        let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
-        started.names.push(format!("rank {rank} (pid {}, {})", process.id(), name.display()));
-        started.members.push(Member { process, inbox });
+        process(common, &Seat { rank, size, first: 0, appnum, parent: None }, context, started)?;
     }
-    started.sheets = Some(sheets);
     Ok(())
+}
+
+/// Where a process of its own stands.
+struct Seat {
+    rank: u32,
+    size: u32,
+    /// The node of rank 0.
+    first: u32,
+    appnum: u32,
+    /// The node of the rank that has started the job.
+    parent: Option<u32>,
+}
+
+/// Starts one rank that is a process.
+fn process(common: &Common<'_>, seat: &Seat, context: &Context, started: &mut Started) -> Result<(), Error> {
+    let job = common.job;
+    let &Seat { rank, size, first, appnum, parent } = seat;
+    let (inbox, control) = Inbox::pair().attempt("a socket for a rank")?;
+    // What reads the launcher's input, and what is recorded, are ranks of the job that the user has started.
+    let own = parent.is_none();
+    let stdin = if own { input_for(rank, job, started)? } else { None };
+    let (stdout, stderr) = output_pipes(first + rank, job, started)?;
+    let (Some(shared), Some(sheets)) = (&started.shared, &started.sheets) else {
+        return Err(Error::Job("ranks that are processes share memory, and there is none".into()));
+    };
+    let invitation = Invitation {
+        rank,
+        size,
+        segment_fd: shared.segment.as_raw_fd(),
+        control_fd: control.as_raw_fd(),
+        cores: shared.cores,
+        appnum,
+        launcher: std::process::id(),
+        nodes: shared.nodes,
+        first,
+        parent,
+    };
+    let mut command = Command::new(&context.program);
+    command.arg0(&context.name).args(&context.arguments);
+    dress(&mut command, context, common, Some(rank), size);
+    command.envs(pmi::Observation { sheets: Some(sheets.file().as_raw_fd()), ..Default::default() }.to_env());
+    command.envs(invitation.to_env());
+    command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
+    let mut passed = vec![shared.segment.as_fd(), control.as_fd(), sheets.file().as_fd()];
+    let recorded = if own { job.recordings.as_ref() } else { None };
+    passed.extend(recordings::inherited(recorded, common.board, Some(rank)));
+    let process = spawn(&mut started.group, command, &passed).map_err(|source| Error::Spawn {
+        rank,
+        program: context.program.clone(),
+        source,
+    })?;
+    let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
+    let of = if own { String::new() } else { format!(" of spawned job {}", shared.spawned) };
+    started.names.push(format!("rank {rank}{of} (pid {}, {})", process.id(), name.display()));
+    started.members.push(Member { process, inbox });
+    Ok(())
+}
+
+/// Starts one more job, of processes, for a rank of this one: the node of its first rank, or why there is none. Nothing is left of a job that cannot be
+/// started whole.
+pub(crate) fn start_later(
+    job: &Job,
+    started: &mut Started,
+    parent: u32,
+    contexts: &[Context],
+) -> Result<u32, String> {
+    let first = started.members.len() as u32;
+    let size: u32 = contexts.iter().map(|context| context.ranks).sum();
+    let Some(shared) = started.shared.as_mut().filter(|_| job.mode == Mode::Process) else {
+        return Err(
+            "ranks that are threads or fibers of one process cannot start others (--ranks process can)"
+                .into(),
+        );
+    };
+    if size > shared.nodes - first {
+        let left = shared.nodes - first;
+        return Err(format!(
+            "{size} processes do not fit: there is room for {left} more in the life of this mpirun"
+        ));
+    }
+    shared.spawned += 1;
+    make_room_for_descriptors(8 * u64::from(first + size));
+    let mark = started.mark.clone();
+    let common = Common { job, board: None, mark: &mark };
+    let before = started.outputs.len();
+    let ranks =
+        (0..).zip(contexts).flat_map(|(index, context)| (0..context.ranks).map(move |_| (index, context)));
+    for (rank, (appnum, context)) in (0..).zip(ranks) {
+        let seat = Seat { rank, size, first, appnum, parent: Some(parent) };
+        if let Err(error) = process(&common, &seat, context, started) {
+            for mut member in started.members.drain(first as usize..) {
+                _ = member.process.kill();
+                _ = member.process.wait();
+            }
+            started.names.truncate(first as usize);
+            started.outputs.truncate(before);
+            return Err(error.to_string());
+        }
+    }
+    let speakers = started.outputs.iter().map(|(stream, _)| stream.speakers()).sum();
+    let mut speaker = started.outputs[..before].iter().map(|(stream, _)| stream.speakers()).sum();
+    for (stream, _) in &mut started.outputs[before..] {
+        stream.among(speaker, speakers, false);
+        speaker += stream.speakers();
+    }
+    Ok(first)
 }
 
 fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(), Error> {
@@ -230,7 +324,7 @@ fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(
     let context = &job.contexts[0];
     let mut command = Command::new(helper);
     command.arg(HOST_SUBCOMMAND).arg(library).arg(paper.as_raw_fd().to_string());
-    dress(&mut command, context, common, None);
+    dress(&mut command, context, common, None, job.ranks());
     command.stdin(Stdio::null()).stdout(out.1).stderr(err.1);
     started.outputs.extend([(out.0, out.2), (err.0, err.2)]);
 
@@ -238,7 +332,7 @@ fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(
     inherited.extend([control.as_fd(), paper.as_fd()]);
     inherited.extend(recordings::inherited(job.recordings.as_ref(), board, None));
     inherited.extend(terminal.as_ref().map(|terminal| terminal.as_fd()));
-    let process = started.spawn(command, &inherited).map_err(|source| Error::Spawn {
+    let process = spawn(&mut started.group, command, &inherited).map_err(|source| Error::Spawn {
         rank: 0,
         program: helper.clone(),
         source,
@@ -258,25 +352,29 @@ impl Started {
             _ = member.process.wait();
         }
     }
+}
 
-    /// Starts a process that inherits `descriptors`, in the job's group.
-    fn spawn(&mut self, mut command: Command, descriptors: &[BorrowedFd<'_>]) -> std::io::Result<Child> {
-        command.process_group(self.group.map_or(0, |group| group.as_raw_nonzero().get()));
-        for descriptor in descriptors {
-            rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
-        }
-        let child = command.spawn();
-        for descriptor in descriptors {
-            rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
-        }
-        let child = child?;
-        self.group.get_or_insert(Pid::from_child(&child));
-        Ok(child)
+/// Starts a process that inherits `descriptors`, in the job's group, which the first process makes if there is none.
+fn spawn(
+    group: &mut Option<Pid>,
+    mut command: Command,
+    descriptors: &[BorrowedFd<'_>],
+) -> std::io::Result<Child> {
+    command.process_group(group.map_or(0, |group| group.as_raw_nonzero().get()));
+    for descriptor in descriptors {
+        rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
     }
+    let child = command.spawn();
+    for descriptor in descriptors {
+        rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
+    }
+    let child = child?;
+    group.get_or_insert(Pid::from_child(&child));
+    Ok(child)
 }
 
 /// The environment and the directory, which ranks and hosts get alike.
-fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Option<u32>) {
+fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Option<u32>, size: u32) {
     let Common { job, board, mark } = *common;
     if let Inherit::Only(names) = &context.inherit {
         command.env_clear();
@@ -286,7 +384,7 @@ fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Op
     for name in pmi::var::ALL.into_iter().chain(Observation::VARIABLES).chain(environment::names()) {
         command.env_remove(name);
     }
-    command.env(MARK, mark).envs(environment::variables(rank, job.ranks()));
+    command.env(MARK, mark).envs(environment::variables(rank, size));
     command.envs(context.environment.iter().map(|(name, value)| (name, value)));
     if let Some(directory) = &context.directory {
         command.current_dir(directory);

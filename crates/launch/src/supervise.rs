@@ -9,6 +9,7 @@
 //! safe at any time. And the output is read to its end after the last rank, for a moment at least.
 
 mod ends;
+mod requests;
 mod streams;
 
 use std::collections::HashSet;
@@ -163,6 +164,7 @@ struct Supervisor<'a> {
     hangs: Hangs,
     /// Shows what `--check` finds.
     notes: Notes,
+    published: requests::Names,
 }
 
 /// MPI_ERR_PROC_ABORTED: the code with which ranks give up whose peer is gone.
@@ -207,6 +209,7 @@ impl<'a> Supervisor<'a> {
             terminal_again_at: None,
             hangs: Hangs::new(job, &started.members),
             notes: Notes::default(),
+            published: requests::Names::new(),
             started,
         };
         let registered = supervisor.register(requests);
@@ -391,6 +394,10 @@ impl<'a> Supervisor<'a> {
             }
             if let pmi::Message::Note { rank, text } = &message {
                 self.outlets.say(&self.notes.line(*rank, text));
+            }
+            if let pmi::Message::Request { rank, pid, reply, request } = message {
+                self.answer(rank, pid, reply, request);
+                continue;
             }
             let end = self.verdict.message(message);
             self.end_after_failure(end);

@@ -76,6 +76,14 @@ impl Verdict {
         }
     }
 
+    /// Ranks have come later, which are called so.
+    pub(crate) fn add(&mut self, names: &[String]) {
+        self.lives.extend(names.iter().map(|_| Life::Started));
+        self.exits.extend(names.iter().map(|_| None));
+        self.running += names.len();
+        self.names.extend_from_slice(names);
+    }
+
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
         if self.status == 0 && self.findings > 0 { FINDINGS_STATUS } else { self.status }
@@ -134,7 +142,7 @@ impl Verdict {
                 None
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
-            Message::Statement(_) => None,
+            Message::Statement(_) | Message::Request { .. } => None,
             Message::Note { .. } => {
                 self.findings += 1;
                 None

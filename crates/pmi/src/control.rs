@@ -5,7 +5,7 @@
 //! number of bytes at a time: a rank that floods it costs no memory, and others have their turn.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use rustix::process::Signal;
 
-use crate::{DecodeError, Message, PROTOCOL, Statement};
+use crate::{DecodeError, Message, PROTOCOL, REQUEST_MAX, Reply, Request, Statement};
 
 /// A rank's end of the control channel.
 ///
@@ -62,6 +62,27 @@ impl Control {
     /// Tells the user of something that a check of `rank` has found.
     pub fn note(&self, rank: u32, text: &str) -> io::Result<()> {
         self.send(&Message::Note { rank, text: text.to_string() })
+    }
+
+    /// Asks the launcher for something on behalf of `rank`, and waits for the reply.
+    ///
+    /// # Errors
+    /// If the request is too long, there is no pipe for the reply, or what comes is none.
+    pub fn ask(&self, rank: u32, request: Request) -> io::Result<Reply> {
+        if request.encode().len() > REQUEST_MAX {
+            let text = format!("it takes more than {REQUEST_MAX} bytes to tell the launcher");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let (mut ours, theirs) = io::pipe()?;
+        let reply = theirs.as_fd().as_raw_fd() as u32;
+        self.send(&Message::Request { rank, pid: std::process::id(), reply, request })?;
+        let mut length = [0; 4];
+        ours.read_exact(&mut length)?;
+        let mut body = vec![0; (u32::from_le_bytes(length) as usize).min(REQUEST_MAX)];
+        ours.read_exact(&mut body)?;
+        // The other end stays open until here: the launcher opens it by its number.
+        drop(theirs);
+        Reply::decode(&body).ok_or_else(|| io::Error::other("the launcher's reply makes no sense"))
     }
 
     /// Makes this process die with its launcher, also if that one is killed by SIGKILL.

@@ -26,12 +26,22 @@ pub mod var {
     /// How many cores all ranks of the job on this machine may use together.
     pub const CORES: &str = "CORELACE_CORES";
     /// Every variable of an invitation, for a launcher inside a rank to take away.
-    pub const ALL: [&str; 8] = [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM, LAUNCHER];
+    pub const ALL: [&str; 11] =
+        [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM, LAUNCHER, SEGMENT_NODES, FIRST, PARENT];
+    /// How many nodes the shared segment has room for: those of the job, of jobs that it has started, and of those that come.
+    pub const SEGMENT_NODES: &str = "CORELACE_SEGMENT_NODES";
+    /// The node of the job's first rank.
+    pub const FIRST: &str = "CORELACE_FIRST_NODE";
+    /// The node of the rank that has started this job, or `none`.
+    pub const PARENT: &str = "CORELACE_PARENT_NODE";
     /// The process number of the launcher, whose descendants may read each other's memory.
     pub const LAUNCHER: &str = "CORELACE_LAUNCHER_PID";
     /// Index of this rank's program in a `prog1 : prog2` job (the attribute `MPI_APPNUM`).
     pub const APPNUM: &str = "CORELACE_APPNUM";
 }
+
+/// What stands for no parent.
+const NO_PARENT: &str = "none";
 
 /// What a rank needs to know to join its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +60,12 @@ pub struct Invitation {
     pub appnum: u32,
     /// The launcher's process.
     pub launcher: u32,
+    /// Nodes of the shared segment.
+    pub nodes: u32,
+    /// The node of rank 0; those of the others follow.
+    pub first: u32,
+    /// The node of the rank that has started this job, if one did.
+    pub parent: Option<u32>,
 }
 
 impl Invitation {
@@ -64,6 +80,9 @@ impl Invitation {
             (var::CORES, self.cores.to_string()),
             (var::APPNUM, self.appnum.to_string()),
             (var::LAUNCHER, self.launcher.to_string()),
+            (var::SEGMENT_NODES, self.nodes.to_string()),
+            (var::FIRST, self.first.to_string()),
+            (var::PARENT, self.parent.map_or_else(|| NO_PARENT.to_owned(), |parent| parent.to_string())),
         ]
     }
 
@@ -89,7 +108,25 @@ impl Invitation {
         let cores = number(&lookup, var::CORES, "a number of cores, at least 1", 1, u32::MAX)?;
         let appnum = number(&lookup, var::APPNUM, "a program index below CORELACE_SIZE", 0, size - 1)?;
         let launcher = number(&lookup, var::LAUNCHER, "a process number", 1, i32::MAX as u32)?;
-        Ok(Some(Invitation { rank, size, segment_fd, control_fd, cores, appnum, launcher }))
+        let nodes =
+            number(&lookup, var::SEGMENT_NODES, "a number of nodes, at least CORELACE_SIZE", size, u32::MAX)?;
+        let first = number(&lookup, var::FIRST, "a node with room for all ranks behind it", 0, nodes - size)?;
+        let parent = match lookup(var::PARENT).as_deref() {
+            Some(NO_PARENT) => None,
+            _ => Some(number(&lookup, var::PARENT, "a node before the first, or none", 0, first)?),
+        };
+        Ok(Some(Invitation {
+            rank,
+            size,
+            segment_fd,
+            control_fd,
+            cores,
+            appnum,
+            launcher,
+            nodes,
+            first,
+            parent,
+        }))
     }
 
     /// Reads an invitation from this process's environment.
@@ -202,7 +239,18 @@ mod tests {
     use super::*;
 
     fn sample() -> Invitation {
-        Invitation { rank: 3, size: 8, segment_fd: 5, control_fd: 6, cores: 2, appnum: 1, launcher: 77 }
+        Invitation {
+            rank: 3,
+            size: 8,
+            segment_fd: 5,
+            control_fd: 6,
+            cores: 2,
+            appnum: 1,
+            launcher: 77,
+            nodes: 20,
+            first: 4,
+            parent: Some(2),
+        }
     }
 
     fn read(env: &[(&'static str, String)]) -> Result<Option<Invitation>, Error> {
@@ -229,7 +277,7 @@ mod tests {
     #[test]
     fn another_protocol_version_is_refused_with_both_versions() {
         let error = changed(var::PROTOCOL, "7").unwrap_err();
-        assert!(error.to_string().contains("\"7\"") && error.to_string().contains("speaks 1"), "{error}");
+        assert!(error.to_string().contains("\"7\"") && error.to_string().contains("speaks 2"), "{error}");
     }
 
     #[test]
@@ -245,6 +293,9 @@ mod tests {
             (var::CORES, "0"),
             (var::APPNUM, "8"),
             (var::LAUNCHER, "0"),
+            (var::SEGMENT_NODES, "7"),
+            (var::FIRST, "13"),
+            (var::PARENT, "5"),
         ] {
             assert!(changed(name, value).unwrap_err().to_string().starts_with(name));
         }
@@ -270,10 +321,15 @@ mod tests {
         #[test]
         fn what_is_rendered_is_parsed_back(
             size in 1..=i32::MAX as u32, rank: u32, segment_fd in 3..i32::MAX, control_fd in 3..i32::MAX,
-            cores in 1..u32::MAX, appnum: u32, launcher in 1..i32::MAX as u32,
+            cores in 1..u32::MAX, appnum: u32, launcher in 1..i32::MAX as u32, spare: u32, first: u32, parent: Option<u32>,
         ) {
             let (rank, appnum) = (rank % size, appnum % size);
-            let sent = Invitation { rank, size, segment_fd, control_fd, cores, appnum, launcher };
+            let nodes = size.saturating_add(spare);
+            let first = first % (nodes - size).saturating_add(1).max(1);
+            let parent = parent.map(|parent| parent % first.saturating_add(1));
+            let sent = Invitation {
+                rank, size, segment_fd, control_fd, cores, appnum, launcher, nodes, first, parent,
+            };
             prop_assert_eq!(read(&sent.to_env()), Ok(Some(sent)));
         }
     }

@@ -6,6 +6,7 @@
 //! | [`Observation`] | launcher -> rank or host | environment variables, descriptors by number |
 //! | [`HostPlan`] | launcher -> host of threads or fibers | one text argument |
 //! | [`Message`] | rank or host -> launcher | frames on the control socket |
+//! | [`Reply`] | launcher -> rank | a pipe that a [`Request`] names |
 //! | inquiry | launcher -> rank or host | a number of four bytes on the same socket; answered by [`Message::Statement`] |
 //!
 //! Invitations, plans and messages carry [`PROTOCOL`]. A launcher and a library of different versions therefore notice each other and say so,
@@ -19,6 +20,7 @@ mod invitation;
 mod last_call;
 mod message;
 mod observation;
+mod request;
 mod statement;
 
 pub use chip::{ChipStats, HostChip};
@@ -28,7 +30,8 @@ pub use invitation::{ClaimError, Error, Invitation, var};
 pub use last_call::{LastCall, sheet};
 pub use message::{Crash, DecodeError, MESSAGE_MAX, Message, StackCopy};
 pub use observation::{Doing, Line, Observation, TraceFiles};
+pub use request::{Program, REQUEST_MAX, Reply, Request};
 pub use statement::{Collective, Kind, Operation, STATEMENT_MAX, Statement};
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Integers are little endian. Invariant: a decoder fed any bytes, in pieces of any size, either yields messages, asks for
-//! more, or fails; it never allocates more than [`STATEMENT_MAX`] because a peer says so.
+//! more, or fails; it never allocates more than [`REQUEST_MAX`] because a peer says so.
 
+use crate::request::{REQUEST_MAX, Request};
 use crate::statement::{STATEMENT_MAX, Statement};
 
 /// The longest text that an `Abort` message carries, in bytes; longer ones are cut at a character boundary.
@@ -65,6 +66,17 @@ pub enum Message {
         rank: u32,
         /// What it found, for a person. Call sites are between backquotes, as module and offset.
         text: String,
+    },
+    /// The rank wants something, and waits for a [`Reply`](crate::Reply).
+    Request {
+        /// Which rank.
+        rank: u32,
+        /// Its process.
+        pid: u32,
+        /// The descriptor in that process that the reply is written to.
+        reply: u32,
+        /// What it wants.
+        request: Request,
     },
 }
 
@@ -139,7 +151,7 @@ impl Crash {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 8")]
+    #[error("control message of kind {0}, expected 1 to 9")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -160,6 +172,9 @@ pub enum DecodeError {
     /// The body is no statement.
     #[error("control message of kind 5 that makes no sense")]
     Statement,
+    /// The body is no request.
+    #[error("control message of kind 9 that makes no sense")]
+    Request,
 }
 
 impl Message {
@@ -170,7 +185,8 @@ impl Message {
             | Message::Finalized { rank }
             | Message::Exited { rank, .. }
             | Message::Abort { rank, .. }
-            | Message::Note { rank, .. } => *rank,
+            | Message::Note { rank, .. }
+            | Message::Request { rank, .. } => *rank,
             Message::Statement(statement) => statement.rank,
             Message::Crashed(crash) => crash.rank,
             Message::Stack(copy) => copy.rank,
@@ -217,6 +233,13 @@ impl Message {
                 body.extend_from_slice(shortened(text).as_bytes());
                 NOTE
             }
+            Message::Request { rank, pid, reply, request } => {
+                for word in [rank, pid, reply] {
+                    body.extend_from_slice(&word.to_le_bytes());
+                }
+                body.extend(request.encode());
+                REQUEST
+            }
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -238,10 +261,11 @@ impl Message {
             CRASHED if length != CRASH_BODY => Some("32"),
             STATEMENT if length > STATEMENT_MAX => Some("at most 16384"),
             NOTE if !(4..=BODY_MAX).contains(&length) => Some("4 to 4112"),
+            REQUEST if !(12..=REQUEST_MAX + 12).contains(&length) => Some("12 to 131084"),
             STACK if !(STACK_HEAD..=STACK_HEAD + StackCopy::BYTES_MAX).contains(&length) => {
                 Some("48 to 12336")
             }
-            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED | NOTE | STACK => None,
+            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED | NOTE | STACK | REQUEST => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -280,6 +304,12 @@ impl Message {
                 rank: word(body, 0),
                 text: std::str::from_utf8(&body[4..]).map_err(|_| DecodeError::Text)?.to_string(),
             },
+            REQUEST => Message::Request {
+                rank: word(body, 0),
+                pid: word(body, 1),
+                reply: word(body, 2),
+                request: Request::decode(&body[12..]).ok_or(DecodeError::Request)?,
+            },
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -298,6 +328,7 @@ const STATEMENT: u8 = 5;
 const CRASHED: u8 = 6;
 const NOTE: u8 = 7;
 const STACK: u8 = 8;
+const REQUEST: u8 = 9;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {

@@ -81,7 +81,14 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Box<Job>) -> T) -> Result<Report<T>
 #[inline(never)]
 fn job(on: &OnChip<'_>, fabric: NocFabric) -> Box<Job> {
     let node = fabric.me().0;
-    let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
+    let place = Place {
+        rank: node,
+        size: on.ranks,
+        appnum: (on.appnum)(node),
+        cores: on.ranks,
+        launcher: None,
+        parent: None,
+    };
     let tuning = on.settings.tuning(&fabric);
     let fabric: Box<dyn Fabric> = Box::new(fabric);
     let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };

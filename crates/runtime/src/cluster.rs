@@ -88,7 +88,14 @@ impl Shared<'_> {
     fn job(&self, fabric: LocalFabric) -> Box<Job> {
         use fabric::Fabric;
         let number = fabric.me().0;
-        let place = Place { rank: number, size: self.ranks, appnum: (self.appnum)(number) };
+        let place = Place {
+            rank: number,
+            size: self.ranks,
+            appnum: (self.appnum)(number),
+            cores: self.ranks,
+            launcher: None,
+            parent: None,
+        };
         let rank = rank_on(Box::new(fabric), self.settings);
         self.wish.observe(&rank, number as usize);
         Box::new(Job::new(rank, place, self.control.clone(), Sheet::private()))

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use engine::Rank;
+use fabric::Node;
 use pmi::Control;
 
 use crate::answers::{Answers, Stand, Witness};
@@ -11,12 +12,18 @@ use crate::last_call::Sheet;
 /// Where a rank stands in its job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Rank in MPI_COMM_WORLD.
+    /// By which the launcher knows it: its node. In a job that no other has started, the rank in MPI_COMM_WORLD.
     pub rank: u32,
     /// Ranks of the job.
     pub size: u32,
     /// Index of the program in an MPMD job; `None` when no launcher said.
     pub appnum: Option<u32>,
+    /// Cores that ranks of this machine may use together.
+    pub cores: u32,
+    /// The launcher's process, by which jobs of different launchers are told apart.
+    pub launcher: Option<u32>,
+    /// The node of the rank that has started this job, and that of this job's first rank, if one did.
+    pub parent: Option<(Node, Node)>,
 }
 
 /// One rank of a running job.
@@ -47,6 +54,11 @@ impl Job {
     /// Where this rank stands.
     pub fn place(&self) -> Place {
         self.place
+    }
+
+    /// Asks the launcher for something; `None` if there is no launcher.
+    pub fn ask(&self, request: pmi::Request) -> Option<std::io::Result<pmi::Reply>> {
+        self.control.as_ref().map(|control| control.ask(self.place.rank, request))
     }
 
     /// Tells the launcher that this rank has begun to use MPI. A launcher that is gone is not this rank's business: it will

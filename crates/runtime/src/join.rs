@@ -48,16 +48,26 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     let _ = control.die_with_launcher();
     buffer_stdout_by_lines();
     let options = Options {
-        me: Node(invitation.rank),
+        me: Node(invitation.first + invitation.rank),
         ranks: invitation.size,
+        nodes: invitation.nodes,
         cores: invitation.cores as usize,
         budget: None,
         cma: settings.cma,
         launcher: Some(invitation.launcher),
     };
     let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
-    let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
-    let rank = rank_on(Box::new(fabric), settings);
+    let first = Node(invitation.first);
+    let place = Place {
+        rank: options.me.0,
+        size: invitation.size,
+        appnum: Some(invitation.appnum),
+        cores: invitation.cores,
+        launcher: Some(invitation.launcher),
+        parent: invitation.parent.map(|parent| (Node(parent), first)),
+    };
+    let tuning = settings.tuning(&fabric);
+    let rank = prefer(settings, Rank::among(Box::new(fabric), tuning, first, invitation.size));
     // This process has one rank, and so one recording.
     Wish::from_process().map_err(JoinError::Invitation)?.observe(&rank, 0);
     Ok(Job::new(rank, place, Some(Arc::new(control)), Sheet::of_process(place.rank)))
@@ -77,7 +87,7 @@ fn buffer_stdout_by_lines() {
 fn alone(settings: &Settings) -> Result<Job, JoinError> {
     warn_of_foreign_launcher();
     let fabric = ShmFabric::alone(None).map_err(JoinError::Memory)?;
-    let place = Place { rank: 0, size: 1, appnum: None };
+    let place = Place { rank: 0, size: 1, appnum: None, cores: 1, launcher: None, parent: None };
     Ok(Job::new(rank_on(Box::new(fabric), settings), place, None, Sheet::private()))
 }
 
@@ -108,7 +118,10 @@ fn warn_of_foreign_launcher() {
 
 pub(crate) fn rank_on(fabric: Box<dyn Fabric>, settings: &Settings) -> Rank {
     let tuning = settings.tuning(&*fabric);
-    let rank = Rank::new(fabric, tuning);
+    prefer(settings, Rank::new(fabric, tuning))
+}
+
+fn prefer(settings: &Settings, rank: Rank) -> Rank {
     settings.prefer(&rank);
     rank
 }

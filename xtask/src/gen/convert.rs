@@ -152,6 +152,8 @@ impl Shape<'_> {
             ("ATTRIBUTE_VAL" | "ATTRIBUTE_VAL_10" | "C_BUFFER" | "C_BUFFER2", Direction::Out, _) => {
                 format!("call.out(\"{label}\", {name}.cast::<*mut c_void>())?")
             }
+            // Their number is known at the root only.
+            ("ERROR_CODE", Direction::Out, Length::Known(_)) => return None,
             (_, _, Length::Unknown) => return None,
             // MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are addresses of nothing.
             ("WEIGHT", ..) if ctype.stars == 0 => return None,

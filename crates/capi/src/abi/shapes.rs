@@ -296,15 +296,25 @@ MPI_Info_get_string info:i< key:.<* buflen:.= value:.>* flag:v>\n\
 MPI_Info_get_valuelen info:i< key:.<* valuelen:v> flag:v>\n\
 MPI_Info_set info:i< key:.<* value:.<*\n\
 MPI_Abort comm:c< errorcode:v<\n\
+MPI_Close_port port_name:.<*\n\
+MPI_Comm_accept port_name:.<*^ info:i<^ root:r< comm:c< newcomm:c>\n\
+MPI_Comm_connect port_name:.<*^ info:i<^ root:r< comm:c< newcomm:c>\n\
 MPI_Comm_disconnect comm:c=\n\
 MPI_Comm_get_parent parent:c>\n\
+MPI_Comm_join fd:v< intercomm:c>\n\
+MPI_Comm_spawn command:.<*^ argv:.<*^ maxprocs:v<^ info:i<^ root:r< comm:c< intercomm:c> array_of_errcodes:.>*\n\
+MPI_Comm_spawn_multiple count:v<^ array_of_commands:.<*^ array_of_argv:.<*^ array_of_maxprocs:.<*^ array_of_info:i<*^ root:r< comm:c< intercomm:c> array_of_errcodes:.>*\n\
 MPI_Finalize\n\
 MPI_Finalized flag:v>\n\
 MPI_Init argc:.= argv:.=*\n\
 MPI_Init_thread argc:.= argv:.=* required:v< provided:v>\n\
 MPI_Initialized flag:v>\n\
 MPI_Is_thread_main flag:v>\n\
+MPI_Lookup_name service_name:.<* info:i< port_name:.>*\n\
+MPI_Open_port info:i< port_name:.>*\n\
+MPI_Publish_name service_name:.<* info:i< port_name:.<*\n\
 MPI_Query_thread provided:v>\n\
+MPI_Unpublish_name service_name:.<* info:i< port_name:.<*\n\
 MPI_Session_finalize session:.=\n\
 MPI_Session_get_info session:v< info_used:i>\n\
 MPI_Session_get_nth_pset session:v< info:i< n:v< pset_len:.= pset_name:.>*\n\

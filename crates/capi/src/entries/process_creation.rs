@@ -17,22 +17,50 @@ pub unsafe extern "C-unwind" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> 
 /// `MPI_Close_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Close_port(port_name: *const c_char) -> c_int {
-    let _ = (port_name,);
-    call::unsupported(call::entry!("MPI_Close_port"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Close_port"), Whose::Process, [port_name.word()], |call, &[port_name]| {
+            let port_name = <*const c_char>::of(port_name);
+            let port_name = call.string("port_name", port_name)?;
+            crate::imp::processes::mpi_close_port(call, port_name)
+        })
+    }
 }
 
 /// `MPI_Comm_accept`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (port_name, info, root, comm, newcomm,);
-    call::unsupported(call::entry!("MPI_Comm_accept"), Whose::Comm(0), comm.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_accept"), Whose::Comm(3), [port_name.word(), info.word(), root.word(), comm.word(), newcomm.word()], |call, &[port_name, info, root, comm, newcomm]| {
+            let (port_name, info, root, comm, newcomm) = (<*const c_char>::of(port_name), <MPI_Info>::of(info), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Comm>::of(newcomm));
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(root.value);
+            let info = if at_root { Some(call.info("info", info)?) } else { None };
+            let port_name = if at_root { call.string("port_name", port_name)? } else { Default::default() };
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::processes::mpi_comm_accept(call, port_name, info, root, &comm, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_connect`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (port_name, info, root, comm, newcomm,);
-    call::unsupported(call::entry!("MPI_Comm_connect"), Whose::Comm(0), comm.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_connect"), Whose::Comm(3), [port_name.word(), info.word(), root.word(), comm.word(), newcomm.word()], |call, &[port_name, info, root, comm, newcomm]| {
+            let (port_name, info, root, comm, newcomm) = (<*const c_char>::of(port_name), <MPI_Info>::of(info), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Comm>::of(newcomm));
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(root.value);
+            let info = if at_root { Some(call.info("info", info)?) } else { None };
+            let port_name = if at_root { call.string("port_name", port_name)? } else { Default::default() };
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::processes::mpi_comm_connect(call, port_name, info, root, &comm, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_disconnect`.
@@ -56,7 +84,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c
         call::run_shared(call::entry!("MPI_Comm_get_parent"), Whose::Process, [parent.word()], |call, &[parent]| {
             let parent = <*mut MPI_Comm>::of(parent);
             let parent = call.out("parent", parent)?;
-            crate::imp::comm::mpi_comm_get_parent(call, parent)
+            crate::imp::processes::mpi_comm_get_parent(call, parent)
         })
     }
 }
@@ -64,22 +92,52 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c
 /// `MPI_Comm_join`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) -> c_int {
-    let _ = (fd, intercomm,);
-    call::unsupported(call::entry!("MPI_Comm_join"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_join"), Whose::Process, [fd.word(), intercomm.word()], |call, &[fd, intercomm]| {
+            let (fd, intercomm) = (<c_int>::of(fd), <*mut MPI_Comm>::of(intercomm));
+            let intercomm = call.out("intercomm", intercomm)?;
+            crate::imp::processes::mpi_comm_join(call, fd, intercomm)
+        })
+    }
 }
 
 /// `MPI_Comm_spawn`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
-    let _ = (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes,);
-    call::unsupported(call::entry!("MPI_Comm_spawn"), Whose::Comm(0), comm.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_spawn"), Whose::Comm(5), [command.word(), argv.word(), maxprocs.word(), info.word(), root.word(), comm.word(), intercomm.word(), array_of_errcodes.word()], |call, &[command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes]| {
+            let (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes) = (<*const c_char>::of(command), <*mut *mut c_char>::of(argv), <c_int>::of(maxprocs), <MPI_Info>::of(info), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Comm>::of(intercomm), <*mut c_int>::of(array_of_errcodes));
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(root.value);
+            let maxprocs = if at_root { call.length("maxprocs", maxprocs)? } else { 0 };
+            let info = if at_root { Some(call.info("info", info)?) } else { None };
+            let command = if at_root { call.string("command", command)? } else { Default::default() };
+            let intercomm = call.out("intercomm", intercomm)?;
+            crate::imp::processes::mpi_comm_spawn(call, command, argv, maxprocs, info, root, &comm, intercomm, array_of_errcodes)
+        })
+    }
 }
 
 /// `MPI_Comm_spawn_multiple`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
-    let _ = (count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes,);
-    call::unsupported(call::entry!("MPI_Comm_spawn_multiple"), Whose::Comm(0), comm.word())
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_spawn_multiple"), Whose::Comm(6), [count.word(), array_of_commands.word(), array_of_argv.word(), array_of_maxprocs.word(), array_of_info.word(), root.word(), comm.word(), intercomm.word(), array_of_errcodes.word()], |call, &[count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes]| {
+            let (count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes) = (<c_int>::of(count), <*mut *mut c_char>::of(array_of_commands), <*mut *mut *mut c_char>::of(array_of_argv), <*const c_int>::of(array_of_maxprocs), <*const MPI_Info>::of(array_of_info), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Comm>::of(intercomm), <*mut c_int>::of(array_of_errcodes));
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(root.value);
+            let count = if at_root { call.length("count", count)? } else { 0 };
+            let array_of_maxprocs = if at_root { call.slice("array_of_maxprocs", array_of_maxprocs, count)? } else { Default::default() };
+            let array_of_info = if at_root { call.slice("array_of_info", array_of_info, count)? } else { Default::default() };
+            let intercomm = call.out("intercomm", intercomm)?;
+            crate::imp::processes::mpi_comm_spawn_multiple(call, count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, &comm, intercomm, array_of_errcodes)
+        })
+    }
 }
 
 /// `MPI_Finalize`.
@@ -154,22 +212,45 @@ pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
 /// `MPI_Lookup_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) -> c_int {
-    let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Lookup_name"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Lookup_name"), Whose::Process, [service_name.word(), info.word(), port_name.word()], |call, &[service_name, info, port_name]| {
+            let (service_name, info, port_name) = (<*const c_char>::of(service_name), <MPI_Info>::of(info), <*mut c_char>::of(port_name));
+            let info = call.info("info", info)?;
+            let service_name = call.string("service_name", service_name)?;
+            let port_name = call.out_string("port_name", port_name, MPI_MAX_PORT_NAME as usize)?;
+            crate::imp::processes::mpi_lookup_name(call, service_name, info, port_name)
+        })
+    }
 }
 
 /// `MPI_Open_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) -> c_int {
-    let _ = (info, port_name,);
-    call::unsupported(call::entry!("MPI_Open_port"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Open_port"), Whose::Process, [info.word(), port_name.word()], |call, &[info, port_name]| {
+            let (info, port_name) = (<MPI_Info>::of(info), <*mut c_char>::of(port_name));
+            let info = call.info("info", info)?;
+            let port_name = call.out_string("port_name", port_name, MPI_MAX_PORT_NAME as usize)?;
+            crate::imp::processes::mpi_open_port(call, info, port_name)
+        })
+    }
 }
 
 /// `MPI_Publish_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
-    let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Publish_name"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Publish_name"), Whose::Process, [service_name.word(), info.word(), port_name.word()], |call, &[service_name, info, port_name]| {
+            let (service_name, info, port_name) = (<*const c_char>::of(service_name), <MPI_Info>::of(info), <*const c_char>::of(port_name));
+            let info = call.info("info", info)?;
+            let service_name = call.string("service_name", service_name)?;
+            let port_name = call.string("port_name", port_name)?;
+            crate::imp::processes::mpi_publish_name(call, service_name, info, port_name)
+        })
+    }
 }
 
 /// `MPI_Query_thread`.
@@ -188,8 +269,16 @@ pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int
 /// `MPI_Unpublish_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
-    let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Unpublish_name"), Whose::Process, 0)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Unpublish_name"), Whose::Process, [service_name.word(), info.word(), port_name.word()], |call, &[service_name, info, port_name]| {
+            let (service_name, info, port_name) = (<*const c_char>::of(service_name), <MPI_Info>::of(info), <*const c_char>::of(port_name));
+            let info = call.info("info", info)?;
+            let service_name = call.string("service_name", service_name)?;
+            let port_name = call.string("port_name", port_name)?;
+            crate::imp::processes::mpi_unpublish_name(call, service_name, info, port_name)
+        })
+    }
 }
 
 global_asm!(

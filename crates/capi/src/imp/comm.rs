@@ -242,12 +242,6 @@ pub(crate) fn mpi_comm_split_type(
 const RESOURCE_TYPE: &str = "mpi_hw_resource_type";
 pub(crate) const SHARED_MEMORY: &str = "mpi_shared_memory";
 
-/// No process is spawned by another yet.
-pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
-    parent.set(MPI_COMM_NULL);
-    Ok(())
-}
-
 /// As MPI_Comm_free, after all that is under way on the communicator (MPI section 11.10.4).
 pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     call.in_lane(lane_of(comm.get().0), |call| {

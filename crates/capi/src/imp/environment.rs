@@ -14,6 +14,7 @@ use crate::convert::{Buf, Out, OutNumber, OutString};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info};
 use crate::imp::activity::{activate, drain};
+use crate::imp::processes;
 use crate::process::{Allocated, Phase, World, current, site};
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
@@ -52,6 +53,7 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
     let _sessions = call.state.sessions.lock();
     let level = activate(call.state, required)?;
     call.state.open_world();
+    processes::meet_parent(call.state)?;
     Ok(level)
 }
 

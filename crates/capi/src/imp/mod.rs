@@ -30,6 +30,7 @@ pub(crate) mod p2p;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;
 pub(crate) mod probe;
+pub(crate) mod processes;
 pub(crate) mod properties;
 pub(crate) mod requests;
 pub(crate) mod sessions;

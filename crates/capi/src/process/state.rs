@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use engine::Rank;
 use runtime::last_call::Sheet;
-use runtime::{Turnstile, TurnstileGate};
+use runtime::{Place, Turnstile, TurnstileGate};
 
 use crate::abi::constants::*;
+use crate::abi::types::MPI_Comm;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::tools::Tools;
@@ -131,6 +132,8 @@ pub(crate) struct State {
     pub(crate) message_integers: Integers,
     pub(crate) predefined: OnceCell<Predefined>,
     pub(crate) tools: Tools,
+    /// The processes that have started this one's job, if others did.
+    pub(crate) parent: Cell<MPI_Comm>,
     pub(crate) fortran: Mutex<Fortran>,
     /// The pieces of memory from MPI_Alloc_mem, by address.
     allocated: Mutex<HashMap<usize, Allocated>>,
@@ -170,6 +173,7 @@ impl State {
             message_integers: Integers::default(),
             predefined: OnceCell::new(),
             tools: Tools::default(),
+            parent: Cell::new(MPI_COMM_NULL),
             fortran: Mutex::default(),
             allocated: Mutex::default(),
             distances: Distances::new(),
@@ -266,7 +270,8 @@ impl State {
         let own = Comm::new(rank.self_comm().clone(), initial());
         let local = Comm::new(rank.local().clone(), initial());
         self.comms.begin(world, own, local);
-        let _ = self.predefined.set(Predefined::new(self.appnum(), rank.world().size()));
+        let universe = self.place().map_or(1, |place| place.cores).max(rank.world().size());
+        let _ = self.predefined.set(Predefined::new(self.appnum(), universe));
         self.world.store(World::Open as u8, Ordering::Release);
     }
 
@@ -389,9 +394,19 @@ impl State {
         self.job.get().map(|job| &job.rank)
     }
 
+    /// Where this process stands in its job, once it has joined.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.job.get().map(Job::place)
+    }
+
+    /// Asks the launcher for something; none if there is no launcher.
+    pub(crate) fn ask(&self, request: pmi::Request) -> Option<std::io::Result<pmi::Reply>> {
+        self.job.get()?.ask(request)
+    }
+
     /// The index of this program in the job (MPI_APPNUM).
     pub(crate) fn appnum(&self) -> Option<u32> {
-        self.job.get().and_then(|job| job.place().appnum)
+        self.place().and_then(|place| place.appnum)
     }
 
     /// The rank in MPI_COMM_WORLD, once known.

@@ -52,7 +52,7 @@ pub(crate) fn acknowledge(fabric: &dyn Fabric) {
 /// Wakes a node that waits for memory which this one has written.
 #[cold]
 pub(crate) fn call_up(fabric: &dyn Fabric, node: Node) -> Result<()> {
-    raise(fabric, u64::from(node.0), WRITTEN)
+    raise(fabric, node, WRITTEN)
 }
 
 pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
@@ -71,13 +71,13 @@ pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
         lane.wait_about(WAITING, |lane| lane.fabric().raised(ARRIVED) >= arrivals)?;
     }
     if me > 0 {
-        raise(fabric, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
+        raise_member(fabric, comm, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
         if fabric.raised(RELEASED) < done {
             lane.wait_about(WAITING, |lane| lane.fabric().raised(RELEASED) >= done)?;
         }
     }
     for child in children {
-        raise(fabric, child, RELEASED)?;
+        raise_member(fabric, comm, child, RELEASED)?;
     }
     Ok(())
 }
@@ -93,7 +93,10 @@ fn meet(lane: &Lane, barrier: &dyn MachineBarrier) -> Result<()> {
     })
 }
 
-fn raise(fabric: &dyn Fabric, to: u64, lane: Counter) -> Result<()> {
-    let node = to as u32;
-    fabric.raise(Node(node), lane).map_err(|Lost| Error::PeerLost { node })
+fn raise_member(fabric: &dyn Fabric, comm: &Comm, member: u64, lane: Counter) -> Result<()> {
+    raise(fabric, comm.node(member as u32), lane)
+}
+
+fn raise(fabric: &dyn Fabric, node: Node, lane: Counter) -> Result<()> {
+    fabric.raise(node, lane).map_err(|Lost| Error::PeerLost { node: node.0 })
 }

@@ -38,6 +38,8 @@ pub struct Rank {
     world: Comm,
     self_comm: Comm,
     local: Comm,
+    /// All nodes, in whatever job they are: its ranks are their numbers.
+    universe: Comm,
     /// What the program counts of its own computing.
     pub(crate) counted: OnceCell<Rc<dyn CountedWork>>,
 }
@@ -46,7 +48,19 @@ impl Rank {
     /// A rank on its end of a fabric, all of whose nodes are the world.
     pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
         let world = Group::all(fabric.nodes());
-        Rank::in_world(fabric, tuning, world)
+        let local = world.clone();
+        Rank::in_world(fabric, tuning, world, local)
+    }
+
+    /// As [`new`](Rank::new) in a job of so many nodes from `first` on; others have those besides.
+    pub fn among(fabric: Box<dyn Fabric>, tuning: Tuning, first: Node, ranks: u32) -> Rank {
+        let world = if first.0 == 0 {
+            Group::all(ranks)
+        } else {
+            Group::of((first.0..first.0 + ranks).map(Node).collect())
+        };
+        let local = world.clone();
+        Rank::in_world(fabric, tuning, world, local)
     }
 
     /// As [`new`](Rank::new) in a job whose last node is the I/O rank: it is reached through [`local`](Rank::local) and is not
@@ -54,13 +68,15 @@ impl Rank {
     pub fn beside_io_rank(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
         let io = Node(fabric.nodes() - 1);
         let world = if fabric.me() == io { Group::of(alloc::vec![io]) } else { Group::all(io.0) };
-        Rank::in_world(fabric, tuning, world)
+        let local = Group::all(fabric.nodes());
+        Rank::in_world(fabric, tuning, world, local)
     }
 
-    fn in_world(fabric: Box<dyn Fabric>, tuning: Tuning, world: Group) -> Rank {
+    fn in_world(fabric: Box<dyn Fabric>, tuning: Tuning, world: Group, local: Group) -> Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
         let place = world.rank_of(me).expect("a rank is in its world");
+        let local_place = local.rank_of(me).expect("a rank is on its chip");
         let lane = Lane::new(fabric, tuning, Contexts::default());
         let predefined = |context: ContextId, group, rank| {
             let comm = Comm::new(context, group, rank);
@@ -69,7 +85,8 @@ impl Rank {
         };
         Rank {
             world: predefined(ContextId::WORLD, world, place),
-            local: predefined(ContextId::LOCAL, Group::all(nodes), me.0),
+            local: predefined(ContextId::LOCAL, local, local_place),
+            universe: predefined(ContextId::UNIVERSE, Group::all(nodes), me.0),
             self_comm: predefined(ContextId::SELF, Group::of(alloc::vec![me]), 0),
             lane,
             number: 0,
@@ -89,6 +106,7 @@ impl Rank {
             world: alike(&self.world),
             self_comm: alike(&self.self_comm),
             local: alike(&self.local),
+            universe: alike(&self.universe),
             lane,
             number,
             attached: self.attached.clone(),
@@ -121,6 +139,11 @@ impl Rank {
     /// All ranks of the chip or machine, the I/O rank last where there is one (MPIX_COMM_LOCAL).
     pub fn local(&self) -> &Comm {
         &self.local
+    }
+
+    /// All nodes that this process could ever talk to, by their numbers: where processes of different jobs meet first.
+    pub fn universe(&self) -> &Comm {
+        &self.universe
     }
 
     /// True if this is the I/O rank.

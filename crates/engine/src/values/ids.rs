@@ -99,6 +99,7 @@ impl ContextId {
     pub(crate) const WORLD: ContextId = ContextId(0);
     pub(crate) const SELF: ContextId = ContextId(2);
     pub(crate) const LOCAL: ContextId = ContextId(4);
+    pub(crate) const UNIVERSE: ContextId = ContextId(6);
     /// Numbers are below this: what is above tells the contexts of one communicator apart.
     pub(crate) const NUMBERS: u32 = ContextId::SECOND / 2;
     /// Of a communicator that is being created.

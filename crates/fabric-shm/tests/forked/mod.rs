@@ -114,7 +114,7 @@ pub fn failures_are_noticed() {
 }
 
 fn options(me: u32, ranks: u32) -> Options {
-    Options { me: Node(me), ranks, cores: 1, budget: None, cma: true, launcher: None }
+    Options { me: Node(me), ranks, nodes: ranks, cores: 1, budget: None, cma: true, launcher: None }
 }
 
 /// The lanes of two ranks, all at once: what is posted in one comes out there, and memory is reached from each.

@@ -94,7 +94,7 @@ impl Rank {
         // It stays in this lane, where it is used.
         let own = self.make_from_group(local, name, 0)?;
         let bridge = remote.and_then(|(group, leader)| group.node(leader));
-        let bridge = bridge.map(|node| Bridge { comm: self.local(), leader: node.0, crossing: None });
+        let bridge = bridge.map(|node| Bridge { comm: self.universe(), leader: node.0, crossing: None });
         self.create_intercomm(&own, leader, bridge, tag_of_name(name))
     }
 
@@ -204,10 +204,15 @@ impl Rank {
 
     /// What the leader tells its group.
     fn tell_group(&self, sides: &Sides<'_>, bytes: &[u8]) -> Result<Vec<u8>> {
-        let mut b = Builder::new(self.shop(), sides.local, AGREEMENT);
+        self.told_by(sides.leader, sides.local, bytes)
+    }
+
+    /// What the member `leader` tells all of a communicator: its bytes, of which all give as many. For what they must agree on before they make another.
+    pub fn told_by(&self, leader: u32, comm: &Comm, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut b = Builder::new(self.shop(), comm, AGREEMENT);
         let region = b.scratch_bytes(bytes.len() as u64)?;
         region.store(bytes);
-        bcast::binomial::build(&mut b, &region, sides.leader)?;
+        bcast::binomial::build(&mut b, &region, leader)?;
         self.run_for(b, region)
     }
 }

@@ -82,7 +82,7 @@ impl Rank {
     }
 
     fn make_from_group(&self, group: &Group, name: &str, wish: u32) -> Result<Comm> {
-        let made = self.make_group(self.local(), group, tag_of_name(name), wish)?;
+        let made = self.make_group(self.universe(), group, tag_of_name(name), wish)?;
         made.ok_or(Error::Group { reason: "this process is not in the group, expected one of its members" })
     }
 

@@ -85,7 +85,9 @@ impl Rank {
             Ok(key) => {
                 let Key([a, b, c, d]) = key;
                 let mappable = !all_near && self.could_be_mapped(&comm, &backing, home);
-                [OK, u64::from(all_near), address_of(&backing), a, b, c, d, u64::from(mappable)]
+                let own_cores = self.fabric().caps().own_cores;
+                let ways = u64::from(all_near) * NEAR | u64::from(own_cores) * OWN_CORES;
+                [OK, ways, address_of(&backing), a, b, c, d, u64::from(mappable)]
             }
             Err(error) => [code_of(error), 0, 0, 0, 0, 0, 0, 0],
         };
@@ -121,8 +123,9 @@ impl Rank {
             Target { base, is_near, open: Open::closed(), size, unit, key, by_letters }
         });
         let targets: Box<[Target]> = targets.collect();
-        let by_words = mapped.is_some() || found.iter().all(|words| words[1] != 0);
-        let has_desks = is_given && !by_words && comm.size() > 1 && self.fabric().caps().own_cores;
+        let by_words = mapped.is_some() || found.iter().all(|words| words[1] & NEAR != 0);
+        let own_cores = found.iter().all(|words| words[1] & OWN_CORES != 0);
+        let has_desks = is_given && !by_words && comm.size() > 1 && own_cores;
         let desks =
             places.iter().filter(|_| has_desks).map(|place| ground.desk(*place)).collect::<Box<[Desk]>>();
         let me = comm.rank();
@@ -142,6 +145,7 @@ impl Rank {
             targets,
             epochs: Epochs::new(),
             by_words,
+            own_cores,
             desks,
             clerk,
             is_dynamic: matches!(backing, Backing::Attached),
@@ -276,6 +280,10 @@ impl Rank {
         result.expect("what is to be done in another lane is done")
     }
 }
+
+/// What a member says of its ways: it has all memory near, and a core of its own.
+const NEAR: u64 = 1;
+const OWN_CORES: u64 = 2;
 
 /// How a member fares, in what it tells.
 const OK: u64 = 1;

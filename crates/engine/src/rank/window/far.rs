@@ -112,6 +112,7 @@ impl Rank {
             targets,
             epochs: Epochs::new(),
             by_words: false,
+            own_cores: false,
             is_dynamic: matches!(backing, Backing::Attached),
             ground: None,
             far: Some(ground),

@@ -63,6 +63,8 @@ pub struct Window {
     epochs: Epochs,
     /// Integers are accumulated by the processor's atomic operations, since every member has all memory near.
     by_words: bool,
+    /// Every member has a core of its own: what members choose by that, all must choose alike.
+    own_cores: bool,
     /// Memory is attached, and displacements are addresses.
     is_dynamic: bool,
     /// What the members share, by which they take locks.

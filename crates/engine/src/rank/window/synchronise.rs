@@ -42,7 +42,7 @@ impl Rank {
         epochs.is_not_exposed()?;
         self.settle_blocks(window, None)?;
         // Ranks that share cores had better sleep until they are woken once, not in every round (decision 35).
-        match self.notices(window).filter(|_| self.fabric().caps().own_cores) {
+        match self.notices(window).filter(|_| window.own_cores) {
             Some(ground) => self.meet(window, ground)?,
             None => {
                 window.set_in_order();

@@ -1,0 +1,122 @@
+//! What ranks ask their launcher for while the job runs: processes that come later, and names of ports (MPI chapter 11).
+//!
+//! A job that a rank has started is one more part of this one: its processes are watched, explained and ended like the first.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use pmi::{Program, Reply, Request};
+use rustix::event::epoll::EventFlags;
+use rustix::process::PidfdFlags;
+
+use super::{Source, Supervisor, pid};
+use crate::job::{Context, Inherit};
+use crate::start::start_later;
+use crate::{Attempt, Error, find_program};
+
+/// Ports by the names under which they were published.
+pub(super) type Names = HashMap<String, String>;
+
+impl Supervisor<'_> {
+    /// Does what a rank asks for, and tells it so.
+    pub(super) fn answer(&mut self, rank: u32, pid: u32, reply: u32, request: Request) {
+        let answer = match request {
+            Request::Spawn(programs) => match self.start_later(rank, pid, &programs) {
+                Ok(first) => Reply::Spawned(first),
+                Err(why) => Reply::Refused(why),
+            },
+            Request::Publish { name, port } => match self.published.entry(name) {
+                std::collections::hash_map::Entry::Occupied(taken) => {
+                    Reply::Refused(format!("\"{}\" is published already", taken.key()))
+                }
+                std::collections::hash_map::Entry::Vacant(free) => {
+                    free.insert(port);
+                    Reply::Done
+                }
+            },
+            Request::Unpublish { name } => match self.published.remove(&name) {
+                Some(_) => Reply::Done,
+                None => Reply::Refused(format!("\"{name}\" is not published")),
+            },
+            Request::Lookup { name } => match self.published.get(&name) {
+                Some(port) => Reply::Found(port.clone()),
+                None => Reply::Refused(format!("\"{name}\" is not published")),
+            },
+        };
+        // A rank that is gone needs no answer, and a pipe that is full is no pipe of ours.
+        let pipe = OpenOptions::new()
+            .write(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(format!("/proc/{pid}/fd/{reply}"));
+        if let Ok(mut pipe) = pipe {
+            _ = pipe.write_all(&answer.encode());
+        }
+    }
+
+    fn start_later(&mut self, parent: u32, asker: u32, programs: &[Program]) -> Result<u32, String> {
+        if self.kill_at.is_some() || self.killed {
+            return Err("the job is being ended".into());
+        }
+        let contexts =
+            programs.iter().map(|program| context(program, asker)).collect::<Result<Vec<_>, String>>()?;
+        let outputs = self.started.outputs.len();
+        let first = start_later(self.job, &mut self.started, parent, &contexts)?;
+        self.watch_from(first as usize, outputs).map_err(|error| error.to_string())?;
+        Ok(first)
+    }
+
+    /// Watches members and outputs from these on.
+    fn watch_from(&mut self, first: usize, outputs: usize) -> Result<(), Error> {
+        self.verdict.add(&self.started.names[first..]);
+        for index in first..self.started.members.len() {
+            let process = &self.started.members[index].process;
+            let number = pid(process);
+            self.hangs.add(process.id(), Instant::now());
+            self.known.insert(number);
+            self.ended.push(false);
+            let pidfd = rustix::process::pidfd_open(number, PidfdFlags::empty()).attempt("pidfd_open")?;
+            self.add(&pidfd, Source::Exit(index), EventFlags::ET)?;
+            self.pidfds.push(pidfd);
+            self.add(&self.started.members[index].inbox, Source::Inbox(index), EventFlags::empty())?;
+        }
+        for index in outputs..self.started.outputs.len() {
+            self.open.push(true);
+            self.paused.push(false);
+            self.add(&self.started.outputs[index].0, Source::Output(index), EventFlags::empty())?;
+        }
+        Ok(())
+    }
+}
+
+/// A program as a rank asks for it: looked for where the rank would find it.
+fn context(program: &Program, asker: u32) -> Result<Context, String> {
+    if program.ranks == 0 {
+        return Err(format!("0 processes of {}, expected at least 1", program.command));
+    }
+    let home = std::fs::read_link(format!("/proc/{asker}/cwd")).ok();
+    let directory = match (program.directory.as_str(), home) {
+        ("", home) => home,
+        (given, Some(home)) => Some(home.join(given)),
+        (given, None) => Some(PathBuf::from(given)),
+    };
+    let paths = [
+        Some(program.path.as_str()).filter(|path| !path.is_empty()).map(Into::into),
+        std::env::var_os("PATH"),
+    ];
+    let path = paths.into_iter().flatten().collect::<Vec<std::ffi::OsString>>().join(":".as_ref());
+    let found = find_program(program.command.as_ref(), Some(&path), directory.as_deref());
+    let environment = program.environment.iter().filter_map(|pair| pair.split_once('='));
+    Ok(Context {
+        ranks: program.ranks,
+        program: found.map_err(|error| error.to_string())?,
+        name: program.command.clone().into(),
+        arguments: program.arguments.iter().map(Into::into).collect(),
+        environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
+        inherit: Inherit::All,
+        directory,
+    })
+}
