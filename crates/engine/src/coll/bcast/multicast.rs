@@ -54,7 +54,9 @@ pub(super) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<(
             None => b.scratch_bytes(bytes)?,
         };
         if b.me == root {
-            b.copy(region, &whole);
+            if !region.is_contiguous() {
+                b.copy(region, &whole);
+            }
             let to: Vec<u32> =
                 clusters.iter().map(|cluster| cluster.leader).filter(|to| *to != root).collect();
             let words = if in_letters { None } else { Some(hear(b, &to)?) };
@@ -66,7 +68,9 @@ pub(super) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<(
                 b.push(Step::Grant { to: root, region: whole.clone() });
             }
             b.wait();
-            b.copy(&whole, region);
+            if !region.is_contiguous() {
+                b.copy(&whole, region);
+            }
         }
     }
     let mut mates: Vec<u32> = (0..b.size).filter(|member| b.cluster(*member) == Some(mine)).collect();
