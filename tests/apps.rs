@@ -198,7 +198,7 @@ fn pairs_measures_each_number_of_pairs_at_once() {
 }
 
 #[test]
-fn rma_and_barrier_find_their_results_right_on_the_host() {
+fn rma_barrier_and_bcast_find_their_results_right_on_the_host() {
     for kind in KINDS {
         for operation in ["put", "get", "accumulate"] {
             let arguments = ["--operation", operation, "--sizes", "8,4096", "--repeat", "3"];
@@ -210,6 +210,9 @@ fn rma_and_barrier_find_their_results_right_on_the_host() {
         let barriers = lines(kind, 5, &app("barrier"), &["--repeat", "3"]);
         let of: Vec<_> = barriers.iter().map(|line| word(line, "of")).collect();
         assert_eq!(of, ["world", "messages"]);
+        let broadcasts = lines(kind, 5, &app("bcast"), &["--repeat", "2", "--large", "20000"]);
+        let of: Vec<_> = broadcasts.iter().map(|line| [word(line, "bytes"), word(line, "result")]).collect();
+        assert_eq!(of, [["8", "ok"], ["20000", "ok"]]);
     }
 }
 

@@ -91,9 +91,19 @@ pub fn invitation(bytes: &[u8]) {
 }
 
 pub fn invitation_seeds() -> Vec<Vec<u8>> {
-    let invitation =
-        Invitation { rank: 1, size: 4, segment_fd: 3, control_fd: 4, cores: 2, appnum: 0, launcher: 1 }
-            .to_env();
+    let invitation = Invitation {
+        rank: 1,
+        size: 4,
+        segment_fd: 3,
+        control_fd: 4,
+        cores: 2,
+        appnum: 0,
+        launcher: 1,
+        nodes: 12,
+        first: 4,
+        parent: Some(2),
+    };
+    let invitation = invitation.to_env();
     let lines: Vec<String> = invitation.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     vec![lines.concat().into_bytes(), Vec::new()]
 }

@@ -98,6 +98,8 @@ pub struct ChipOptions {
     pub on: Option<String>,
     /// The communication software.
     pub ipc: Option<String>,
+    /// Whether collectives use the network's multicast.
+    pub multicast: bool,
     /// The first of these flags that was given, for a message.
     pub given: Option<&'static str>,
 }
@@ -321,6 +323,14 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "with --chip: the communication software whose costs hold (default: as the description says)",
+    },
+    Flag {
+        names: &["multicast"],
+        effect: Effect::Switch(|options| {
+            options.chip.given.get_or_insert("--multicast");
+            options.chip.multicast = true;
+        }),
+        help: "with --chip: broadcasts and barriers use the network's multicast (default: messages, as the published systems do)",
     },
     Flag {
         names: &["memory"],

@@ -190,7 +190,8 @@ fn subject<'a>(
 
 /// The chip that the job is to run on, if one was named; the program of its I/O rank becomes the last of the job.
 fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
-    let ChipOptions { name, io, memory, stats, scale, uncounted: _, on, ipc, given } = options.chip.clone();
+    let ChipOptions { name, io, memory, stats, scale, uncounted: _, on, ipc, multicast, given } =
+        options.chip.clone();
     let Some(name) = name else {
         return match given {
             Some(flag) => Err(format!("{flag} without --chip: it is about runs on a simulated chip")),
@@ -211,6 +212,13 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
     }
     if let Some(software) = ipc {
         chip.use_software(&software).map_err(|error| format!("--ipc {error}"))?;
+    }
+    if !multicast {
+        chip.leave_multicast();
+    } else if !chip.has_multicast() {
+        return Err(format!(
+            "--multicast with --chip {name}: its description has no [network.data.multicast] and [network.control.multicast]"
+        ));
     }
     let ranks: u64 = options.parts.iter().map(|part| u64::from(part.ranks.unwrap_or(1))).sum();
     if ranks > u64::from(chip.ranks_max()) {

@@ -60,6 +60,7 @@ pub struct ChipJob {
     chip: String,
     ranks: usize,
     map: Map,
+    multicast: bool,
     trace: Option<PathBuf>,
 }
 
@@ -94,12 +95,18 @@ pub struct ChipStats {
 impl ChipJob {
     /// A job of `ranks` ranks; a cluster of the chip is filled before the next one gets a rank.
     pub fn new(chip: &str, ranks: usize) -> ChipJob {
-        ChipJob { chip: chip.into(), ranks, map: Map::Compact, trace: None }
+        ChipJob { chip: chip.into(), ranks, map: Map::Compact, multicast: false, trace: None }
     }
 
     /// Ranks go round the clusters.
     pub fn scatter(mut self) -> ChipJob {
         self.map = Map::Scatter;
+        self
+    }
+
+    /// Broadcasts and barriers use the multicast of the chip's network, where it has one; otherwise messages, as the published systems do.
+    pub fn multicast(mut self) -> ChipJob {
+        self.multicast = true;
         self
     }
 
@@ -111,7 +118,10 @@ impl ChipJob {
 
     /// Runs `body` on all ranks.
     pub fn run<T: Send>(&self, body: impl Fn(Communicator<'_>) -> T + Sync) -> Result<ChipRun<T>, RunError> {
-        let chip = Chip::find(&self.chip).map_err(|error| RunError::chip(error.to_string()))?;
+        let mut chip = Chip::find(&self.chip).map_err(|error| RunError::chip(error.to_string()))?;
+        if !self.multicast {
+            chip.leave_multicast();
+        }
         let execution = Execution::new(self.ranks, &body)?;
         let tracing = self.trace.as_ref().map(|file| Tracing::begin(file, self.described(&chip)));
         let nothing = Wish::default();

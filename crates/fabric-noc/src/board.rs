@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 
-use fabric::{Caps, Node, Woke, Worked};
+use fabric::{Caps, MulticastLaws, Node, Woke, Worked};
 use fabric_local::ThreadState;
 use fabric_local::state::Spare;
 use fabric_local::switch::Context;
@@ -11,6 +11,7 @@ use sim::{CYCLE, Chip, Memory, Place, Time};
 
 use crate::caps::Routes;
 use crate::job::Options;
+use crate::multicast;
 use crate::names::Names;
 use crate::portal::memory_of;
 use crate::segments::behind;
@@ -42,6 +43,8 @@ pub(crate) struct Board {
     pub(crate) unwind_stalled: bool,
     /// The machine has a barrier of its own.
     pub(crate) has_barrier: bool,
+    /// What the network's multicast costs, if it has one that can be used; and what setting one up takes a core: of letters, of data.
+    pub(crate) multicast: Option<(MulticastLaws, [Time; 2])>,
     /// What it costs that several cores work for a rank.
     pub(crate) team: Team,
     /// By place: cores that ranks may share.
@@ -81,6 +84,7 @@ impl Board {
             glancing: Cell::new(false),
             unwind_stalled: options.unwind_stalled,
             has_barrier: chip.barrier.is_some(),
+            multicast: chip.ipc(&options.software.ipc).and_then(|ipc| multicast::laws(chip, ipc)),
             team: chip.cluster.team.unwrap_or_default(),
             subsystems: (0..chip.io.len() as u32).map(|io| behind(chip, io)).collect(),
             cores: (0..chip.places()).map(|place| cores_for_ranks(chip, Place(place))).collect(),

@@ -90,7 +90,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
 }
 
 /// A DMA transfer's time a byte: the slower of link and receiving interface.
-fn dma_per_byte(chip: &Chip) -> Rate {
+pub(crate) fn dma_per_byte(chip: &Chip) -> Rate {
     let plane = &chip.network.data;
     let link = Rate::from_steps(plane.flit_time.steps() / u64::from(plane.flit_bytes.max(1)));
     link.max(chip.cluster.receive_per_byte)

@@ -3,6 +3,8 @@
 use fabric::{Atomic, AtomicOp, Header, Lane, Shape, Width};
 use sim::{Place, Time, Transfer};
 
+use crate::multicast::Fleet;
+
 /// Payload bytes of a letter that has no more: with its header of 24 it makes the 120 bytes of the MPPA-256's control messages.
 const LETTER_PAYLOAD: usize = 96;
 /// Bytes of a letter on the network, unless it has more payload.
@@ -44,10 +46,24 @@ pub(crate) enum Cargo {
     Shadow {
         rank: u32,
     },
+    /// Copies of a letter or a signal, one for a rank at each of these places.
+    Copies {
+        to: Vec<(Place, u32)>,
+        of: Box<Copied>,
+    },
+    /// A put to several places.
+    Fleet(Fleet),
     /// The machine's own barrier lets all go on.
     Meeting,
     /// Nothing: the end of a run.
     End,
+}
+
+/// What several ranks get alike.
+#[derive(Clone)]
+pub(crate) enum Copied {
+    Letter(Letter),
+    Signal(Lane),
 }
 
 /// A letter as its receiver sees it.
@@ -220,6 +236,34 @@ impl Hold {
         cargo
     }
 
+    /// What has come to a place: the cargo itself, or the copy for the rank there.
+    ///
+    /// # Panics
+    /// As [`unload`](Hold::unload).
+    pub(crate) fn unload_at(&mut self, token: u64, place: Place) -> Cargo {
+        let Some(Some(Cargo::Copies { to, of })) = self.entries.get_mut(token as usize) else {
+            return self.unload(token);
+        };
+        let at = to.iter().position(|(there, _)| *there == place).expect("a copy for the place");
+        let (_, rank) = to.swap_remove(at);
+        let (is_last, of) = (to.is_empty(), (**of).clone());
+        if is_last {
+            self.unload(token);
+        }
+        let to = rank;
+        match of {
+            Copied::Letter(letter) => Cargo::Letter { to, letter },
+            Copied::Signal(lane) => Cargo::Signal { to, lane },
+        }
+    }
+
+    pub(crate) fn fleet(&mut self, token: u64) -> Option<&mut Fleet> {
+        match self.entries.get_mut(token as usize) {
+            Some(Some(Cargo::Fleet(fleet))) => Some(fleet),
+            _ => None,
+        }
+    }
+
     pub(crate) fn errand(&mut self, token: u64) -> Option<&mut Errand> {
         match self.entries.get_mut(token as usize) {
             Some(Some(Cargo::Errand(errand))) => Some(errand),
@@ -232,6 +276,7 @@ impl Hold {
         match self.entries.get(token as usize) {
             Some(Some(Cargo::Transfer(Voyage { owner, carrier: Carrier::Core, .. }))) => Some(*owner),
             Some(Some(Cargo::Errand(Errand { asker, pushed: true, .. }))) => Some(*asker),
+            Some(Some(Cargo::Fleet(Fleet { owner, by_core: true, .. }))) => Some(*owner),
             _ => None,
         }
     }

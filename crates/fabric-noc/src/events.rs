@@ -13,15 +13,22 @@ impl State {
         let Some((at, event)) = self.machine.step_until(limit) else { return false };
         self.counts.events += 1;
         match event {
-            Event::Letter { token, .. } | Event::Timer { token, .. } => self.arrived(at, token),
+            Event::Letter { token, to, .. } => {
+                let cargo = self.hold.unload_at(token, to);
+                self.arrived(at, cargo);
+            }
+            Event::Timer { token, .. } => {
+                let cargo = self.hold.unload(token);
+                self.arrived(at, cargo);
+            }
             Event::Left { token, .. } => self.left(at, token),
             Event::Landed { token, to } => self.landed(at, token, to),
         }
         true
     }
 
-    fn arrived(&mut self, at: Time, token: u64) {
-        match self.hold.unload(token) {
+    fn arrived(&mut self, at: Time, cargo: Cargo) {
+        match cargo {
             Cargo::Letter { to, letter } => {
                 let (place, agent) = (self.seat(to).place, self.seat(to).costs.agent);
                 let visible = if agent > 0 && letter.kind == LetterKind::Mail {
@@ -45,13 +52,17 @@ impl State {
             Cargo::Told { errand } => self.errand_done(at, errand),
             Cargo::Meeting => self.meeting_over(at),
             Cargo::End => {}
-            Cargo::Transfer(_) | Cargo::Errand(_) | Cargo::Shadow { .. } => {
+            Cargo::Transfer(_)
+            | Cargo::Errand(_)
+            | Cargo::Shadow { .. }
+            | Cargo::Copies { .. }
+            | Cargo::Fleet(_) => {
                 unreachable!("they are not letters")
             }
         }
     }
 
-    fn deliver(&mut self, to: u32, mut letter: Letter, visible: Time) {
+    pub(crate) fn deliver(&mut self, to: u32, mut letter: Letter, visible: Time) {
         let inbox = &mut self.seat(to).inbox;
         letter.visible = visible;
         if letter.kind != LetterKind::Mail {
@@ -137,6 +148,9 @@ impl State {
             self.hold.unload(token);
             return self.unblock(rank, at);
         }
+        if self.hold.fleet(token).is_some() {
+            return self.landed_at(at, token, place);
+        }
         let Some(voyage) = self.hold.voyage(token) else { return self.run_errand(at, token, place) };
         voyage.copy();
         voyage.done = true;
@@ -153,12 +167,14 @@ impl State {
     /// True if the transfer of a ticket is over; forgets it then.
     pub(crate) fn claim(&mut self, token: u64) -> bool {
         // The result of an atomic comes by letter.
-        let (done, owner, end) = match self.hold.errand(token) {
-            Some(errand) => (errand.done, errand.asker, None),
-            None => {
-                let voyage = self.hold.voyage(token).expect("an open ticket");
-                (voyage.done, voyage.owner, Some((voyage.carrier, voyage.pages, voyage.unpack)))
-            }
+        let (done, owner, end) = if let Some(errand) = self.hold.errand(token) {
+            (errand.done, errand.asker, None)
+        } else if let Some(fleet) = self.hold.fleet(token) {
+            let carrier = if fleet.by_core { Carrier::Core } else { Carrier::Dma };
+            (fleet.missing.is_empty(), fleet.owner, Some((carrier, 0, 0)))
+        } else {
+            let voyage = self.hold.voyage(token).expect("an open ticket");
+            (voyage.done, voyage.owner, Some((voyage.carrier, voyage.pages, voyage.unpack)))
         };
         if !done {
             return false;

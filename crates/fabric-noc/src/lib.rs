@@ -16,6 +16,7 @@
 //! | `cargo` | what is under way in the machine |
 //! | `noc` | [`NocFabric`]: mailbox, signal, clock, park, memory |
 //! | `portal` | [`NocFabric`]: the portal |
+//! | `multicast` | [`NocFabric`]: letters, signals and puts to several clusters at once |
 //! | `names` | the name service of the software that has one |
 //! | `caps` | the capabilities of a chip |
 //! | `survey` | what a trace shows of the chip, window by window |
@@ -35,6 +36,7 @@ mod events;
 mod fibers;
 pub mod job;
 mod kinds;
+mod multicast;
 mod names;
 mod noc;
 pub mod placement;

@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use fabric::{
-    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, MachineBarrier, Mailbox, Memory, Node,
-    Park, PortStep, PostError, Route, Signal, VirtualTime, Woke, Worked,
+    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, MachineBarrier, Mailbox, Memory, Multicast,
+    Node, Park, PortStep, PostError, Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
@@ -79,6 +79,10 @@ impl Fabric for NocFabric {
 
     fn caps(&self) -> &Caps {
         &self.board.caps
+    }
+
+    fn multicast(&self) -> Option<&dyn Multicast> {
+        self.by_multicast()
     }
 
     fn route(&self, peer: Node) -> &Route {

@@ -75,7 +75,7 @@ impl NocFabric {
 
     /// The core that acts for the rank pushes bytes into the network. The rank's own is busy until the last has left, however long
     /// the network takes; the agent takes `unhindered` of its time, and the rank goes on meanwhile.
-    fn push(&self, unhindered: Time) {
+    pub(crate) fn push(&self, unhindered: Time) {
         let began = {
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
@@ -92,7 +92,7 @@ impl NocFabric {
     }
 
     /// Puts cargo of so many bytes, in so many pieces, into the books; the transfer from one rank to another that moves it. It needs a ticket.
-    fn load(
+    pub(crate) fn load(
         &self,
         cargo: Cargo,
         (bytes, rows): (usize, usize),
@@ -151,7 +151,7 @@ impl NocFabric {
         (by_core, (bytes as u64).div_ceil(u64::from(costs.page)))
     }
 
-    fn mover(&self, by_core: bool) -> sim::Mover {
+    pub(crate) fn mover(&self, by_core: bool) -> sim::Mover {
         if by_core { sim::Mover::Core { per_byte: self.costs().put_per_byte } } else { sim::Mover::Dma }
     }
 }

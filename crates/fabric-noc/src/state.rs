@@ -330,6 +330,12 @@ impl State {
         free
     }
 
+    /// Gives room back that was taken for a letter which is not sent.
+    pub(crate) fn keep_credit(&mut self, from: u32, to: u32) {
+        let place = self.placement.place(from);
+        self.seat(to).credits.of(place).free += 1;
+    }
+
     /// Gives the room of a letter from `from` to `to` back, and wakes those who wait for it.
     pub(crate) fn return_credit(&mut self, from: u32, to: u32) {
         let (place, at) = (self.placement.place(from), self.seat(to).clock);
@@ -355,6 +361,11 @@ impl Seat {
     /// True if a lane was raised that the rank has not looked at.
     pub(crate) fn has_signal(&self) -> bool {
         self.raised != self.reported
+    }
+
+    /// When the last letter to a place left.
+    pub(crate) fn departed(&mut self, to: Place) -> &mut Time {
+        self.departed.of(to)
     }
 
     /// What sending a letter to a place costs the core.

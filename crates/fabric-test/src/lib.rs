@@ -11,6 +11,7 @@
 //! | `shared` | memory that one node allocates and all map |
 //! | `signal` | counting, lanes, order with data, claims |
 //! | `park` | no lost wake-up, brief parks return |
+//! | `multicast` | one sender and several receivers at once, where the network has it |
 //! | `place` | node numbers, caps, routes, clock, budget |
 //!
 //! **Invariant:** cases assume nothing but the documentation of the traits and what the caps say, and leave no letter
@@ -25,6 +26,7 @@ use fabric::Fabric;
 mod atomic;
 mod desk;
 mod mailbox;
+mod multicast;
 mod park;
 mod place;
 mod portal;
@@ -56,8 +58,17 @@ pub struct Case {
 
 /// The whole suite.
 pub fn cases() -> Vec<Case> {
-    [mailbox::CASES, portal::CASES, atomic::CASES, shared::CASES, signal::CASES, park::CASES, place::CASES]
-        .concat()
+    [
+        mailbox::CASES,
+        multicast::CASES,
+        portal::CASES,
+        atomic::CASES,
+        shared::CASES,
+        signal::CASES,
+        park::CASES,
+        place::CASES,
+    ]
+    .concat()
 }
 
 /// Runs the suite on a backend.

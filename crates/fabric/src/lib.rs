@@ -35,6 +35,7 @@ mod atomic;
 mod budget;
 mod caps;
 mod mailbox;
+mod multicast;
 mod park;
 mod portal;
 mod region;
@@ -48,6 +49,7 @@ pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
 pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PortStep, PostError};
+pub use multicast::{Landing, Multicast, MulticastLaws};
 pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
 pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};
 pub use region::{Audience, Key, MemoryKind, Region, Shared};
@@ -80,6 +82,11 @@ pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
     /// layer above keeps what short messages need. The first call for a peer may probe it with a real transfer; from then on the answer is
     /// the same, for as long as the peer lives.
     fn route(&self, peer: Node) -> &Route;
+
+    /// The network's own multicast, where it has one; most have not.
+    fn multicast(&self) -> Option<&dyn Multicast> {
+        None
+    }
 
     /// Another end of this node, for another thread: its lane `number`, from 1 on, which reaches the same lane of those peers that have opened it. Once for each; this
     /// end stays lane 0. `None` if the fabric has no such lane, as most have not.

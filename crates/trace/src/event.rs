@@ -61,11 +61,13 @@ pub enum Protocol {
     SelfCopy = 7,
     /// A portal used directly by the program.
     Raw = 8,
+    /// Sent once to several receivers, for whom the network copies it.
+    Multicast = 9,
 }
 
 impl Protocol {
     /// All protocols, in the order of their numbers.
-    pub const ALL: [Protocol; 9] = [
+    pub const ALL: [Protocol; 10] = [
         Protocol::Unknown,
         Protocol::Eager,
         Protocol::EagerPieces,
@@ -75,6 +77,7 @@ impl Protocol {
         Protocol::Local,
         Protocol::SelfCopy,
         Protocol::Raw,
+        Protocol::Multicast,
     ];
 
     /// The protocol of that number; one that a later version added is unknown to this one.
@@ -94,6 +97,7 @@ impl Protocol {
             Protocol::Local => "local copy",
             Protocol::SelfCopy => "to itself",
             Protocol::Raw => "raw portal",
+            Protocol::Multicast => "multicast",
         }
     }
 }

@@ -12,6 +12,7 @@ macro_rules! sources {
 sources!(
     "a2a.c",
     "barrier.c",
+    "bcast.c",
     "blas.c",
     "blas/backend.h",
     "blas/backend_mpi.h",

@@ -35,6 +35,19 @@ pub(super) enum Needs {
     PowerOfTwo,
     /// At least as many elements as members.
     Elements,
+    /// The network's multicast to all members; by the table only where it pays.
+    Multicast,
+}
+
+/// What the network's multicast is to a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// It has none, or one that does not reach all members.
+    None,
+    /// It can be used.
+    Possible,
+    /// It takes less time than messages.
+    Pays,
 }
 
 /// What a call offers.
@@ -44,12 +57,18 @@ pub(super) struct Offer {
     pub members: u32,
     pub commutative: bool,
     pub elements: u64,
+    pub reach: Reach,
 }
 
 impl Offer {
     /// A call without an operation.
     pub fn data(bytes: u64, members: u32) -> Offer {
-        Offer { bytes, members, commutative: true, elements: u64::MAX }
+        Offer::reduction(bytes, members, true, u64::MAX)
+    }
+
+    /// A call with one.
+    pub fn reduction(bytes: u64, members: u32, commutative: bool, elements: u64) -> Offer {
+        Offer { bytes, members, commutative, elements, reach: Reach::None }
     }
 
     fn meets(&self, needs: Needs) -> bool {
@@ -58,6 +77,7 @@ impl Offer {
             Needs::Commutative => self.commutative,
             Needs::PowerOfTwo => self.members.is_power_of_two(),
             Needs::Elements => self.elements >= u64::from(self.members),
+            Needs::Multicast => self.reach != Reach::None,
         }
     }
 }
@@ -95,6 +115,7 @@ fn by_table<F>(rules: &'static [Rule<F>], offer: Offer) -> &'static Rule<F> {
             && offer.bytes >= rule.each * u64::from(offer.members)
             && (rule.members.0..=rule.members.1).contains(&offer.members)
             && offer.meets(rule.needs)
+            && (rule.needs != Needs::Multicast || offer.reach == Reach::Pays)
     };
     rules.iter().find(fits).or(rules.last()).expect("a table has rules")
 }

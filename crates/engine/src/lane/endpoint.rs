@@ -5,6 +5,7 @@ use core::cell::{Cell, OnceCell, RefCell};
 
 use fabric::{Fabric, Idle, Woke};
 
+use crate::lane::circle::Circle;
 use crate::lane::gate::Gate;
 use crate::lane::services::{Served, Services};
 use crate::lane::statement::{Lookout, View};
@@ -26,6 +27,8 @@ pub(crate) struct Lane {
     pub gate: OnceCell<Box<dyn Gate>>,
     /// Barriers of the world that went by signals.
     pub signal_barriers: Cell<u64>,
+    /// This node's place in them, since the first.
+    pub circle: OnceCell<Circle>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
     pub parks_first: bool,
     /// Tests and probes in a row that found nothing: they back off as waits do.
@@ -49,6 +52,7 @@ impl Lane {
             services: Services::default(),
             gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
+            circle: OnceCell::new(),
             parks_first,
             fruitless: Cell::new(0),
             lookout: OnceCell::new(),

@@ -2,6 +2,7 @@
 //!
 //! Here the engine meets the program again: a step of a schedule may call the user's own reduction. No borrow of the state is held meanwhile.
 
+mod circle;
 pub(crate) mod complete;
 mod direct;
 mod endpoint;
@@ -11,6 +12,7 @@ mod messages;
 mod run;
 pub(crate) mod services;
 pub(crate) mod signals;
+mod spread;
 pub(crate) mod statement;
 mod wait;
 

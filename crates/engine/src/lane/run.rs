@@ -171,7 +171,7 @@ impl Lane {
     fn advance(&self, plan: &mut Schedule) -> bool {
         while plan.next < plan.steps.len() {
             match &plan.steps[plan.next] {
-                Step::Send { .. } | Step::Receive { .. } | Step::Take { .. } => {
+                step if step.is_message() => {
                     if let Err(error) = self.start_message(plan) {
                         // Without a failed step before it, an empty message takes its place; else nothing more can be done.
                         plan.next += usize::from(plan.failed.is_some());
@@ -205,6 +205,11 @@ impl Lane {
             && let Some(round) = plan.round_beginning()
         {
             self.begins(|| Begin::Round { collective: plan.name, round });
+        }
+        match &plan.steps[plan.next] {
+            Step::Grant { .. } => return self.start_grant(plan),
+            Step::Multicast(_) => return self.start_multicast(plan),
+            _ => {}
         }
         let Some(comm) = &plan.comm else {
             return Err(Error::Internal { reason: "a schedule without a communicator" });
@@ -251,7 +256,7 @@ impl Lane {
                     plan.status = plan.status.map(|status| Status { tag: TagMatch::Is(tag), ..status });
                 }
             },
-            Step::Send { .. } | Step::Receive { .. } | Step::Take { .. } | Step::Wait => {}
+            _ => {}
         }
         plan.next += 1;
         Ok(true)
@@ -281,6 +286,6 @@ impl Lane {
 
 /// What a failed schedule sends.
 #[cold]
-fn nothing() -> SendBuffer {
+pub(super) fn nothing() -> SendBuffer {
     SendBuffer::owned(Vec::new())
 }

@@ -1,6 +1,6 @@
-//! Barrier by the fabric's counters: a tree of arrivals towards node 0, and releases back.
+//! Barrier by the fabric's counters: a tree of arrivals towards node 0, and releases back (`circle`).
 //!
-//! Cost: 2 log16 p rounds, 2(p - 1) raised counters in all, no message, no matching. Restrictions: the world communicator alone, where signals reach all of it, and
+//! Cost: 2 log16 p rounds, 2(p - 1) raised counters in all, no message, no matching; four rounds where the network has multicast. Restrictions: the world communicator alone, where signals reach all of it, and
 //! the blocking form alone. The counters belong to the nodes, not to a communicator, so only one communicator can use them; and
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
@@ -12,6 +12,7 @@
 use fabric::{Fabric, Lane as Counter, Lost, MachineBarrier, Node};
 
 use crate::lane::Lane;
+use crate::lane::circle::Circle;
 use crate::lane::statement::Interest;
 use crate::progress::tables::watch::Begin;
 use crate::schedule::Identity;
@@ -25,8 +26,6 @@ const ARRIVED: Counter = Counter(0);
 const RELEASED: Counter = Counter(1);
 /// Raised by whoever has written what the node waits for.
 const WRITTEN: Counter = Counter(2);
-/// Children of a node. Flat for all but large jobs: a node raises 16 counters faster than a level of the tree takes.
-const CHILDREN: u32 = 16;
 
 /// What those who watch call it.
 const NAME: &str = "barrier";
@@ -64,22 +63,21 @@ pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
     let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
     let done = lane.signal_barriers.get() + 1;
     lane.signal_barriers.set(done);
-    let first = (me * u64::from(CHILDREN) + 1).min(p);
-    let children = first..(first + u64::from(CHILDREN)).min(p);
-    let arrivals = done * (children.end - children.start);
+    let circle = lane.circle.get_or_init(|| Circle::new(fabric, comm.size()));
+    let arrivals = done * circle.children(me, p);
     if fabric.raised(ARRIVED) < arrivals {
         lane.wait_about(WAITING, |lane| lane.fabric().raised(ARRIVED) >= arrivals)?;
     }
-    if me > 0 {
-        raise_member(fabric, comm, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
+    if let Some(parent) = circle.parent(me) {
+        raise_member(fabric, comm, parent, ARRIVED)?;
         if fabric.raised(RELEASED) < done {
             lane.wait_about(WAITING, |lane| lane.fabric().raised(RELEASED) >= done)?;
         }
     }
-    for child in children {
-        raise_member(fabric, comm, child, RELEASED)?;
+    if let (Some(multicast), heads @ [_, ..]) = (fabric.multicast(), circle.heads()) {
+        multicast.raise(heads, RELEASED);
     }
-    Ok(())
+    circle.each_other(me, p, |member| raise_member(fabric, comm, member, RELEASED))
 }
 
 /// Meets all others at the machine's own barrier.

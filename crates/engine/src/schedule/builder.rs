@@ -1,5 +1,7 @@
 //! How algorithms write schedules.
 
+use fabric::Route;
+
 use super::pool::{KEPT_SCRATCH, SCRATCH, Workshop};
 use super::steps::{Pending, Step, Steps};
 use crate::values::comm::Comm;
@@ -25,6 +27,8 @@ pub(crate) struct Builder<'a> {
     plan: Option<Steps>,
     /// All members are said to have nothing.
     empty: bool,
+    /// It names members as its communicator does.
+    whole: bool,
     /// This member.
     pub me: u32,
     /// Members.
@@ -35,7 +39,9 @@ impl<'a> Builder<'a> {
     /// For the next collective of a communicator.
     pub fn new(shop: Workshop<'a>, comm: &Comm, name: &'static str) -> Builder<'a> {
         let tag = Tag::from_wire((comm.next_collective() % COLLECTIVE_TAGS) as i32);
-        Builder::with(shop, comm, tag, (comm.rank(), comm.size()), name)
+        let mut b = Builder::with(shop, comm, tag, (comm.rank(), comm.size()), name);
+        b.whole = true;
+        b
     }
 
     /// For a collective of some members of a communicator, kept apart from others by the user's tag. The schedule names members by
@@ -75,12 +81,23 @@ impl<'a> Builder<'a> {
         plan.tag = tag;
         plan.name = name;
         plan.bytes = None;
-        Builder { shop, plan: Some(plan), empty: false, me, size }
+        Builder { shop, plan: Some(plan), empty: false, whole: false, me, size }
     }
 
     /// What it is made with.
     pub fn shop(&self) -> Workshop<'a> {
         self.shop
+    }
+
+    /// The way to a member; `None` in a schedule that names members by their place among some of a communicator.
+    pub fn route(&self, member: u32) -> Option<Route> {
+        let comm = self.plan.as_ref().filter(|_| self.whole)?.comm.as_ref()?;
+        Some(*self.shop.fabric.route(comm.node(member)))
+    }
+
+    /// The cluster of a member, where its [way](Builder::route) is known.
+    pub fn cluster(&self, member: u32) -> Option<u32> {
+        self.route(member).map(|route| route.cluster)
     }
 
     /// The bytes that all members must agree on. Before any step is written.
@@ -152,9 +169,10 @@ impl<'a> Builder<'a> {
         part: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let (me, size, start) = (self.me, self.size, self.plan().steps.len());
-        (self.me, self.size) = (me - first, count);
+        let whole = self.whole;
+        (self.me, self.size, self.whole) = (me - first, count, whole && count == size);
         let written = part(self);
-        (self.me, self.size) = (me, size);
+        (self.me, self.size, self.whole) = (me, size, whole);
         for step in &mut self.plan().steps[start..] {
             if let Step::Send { to: peer, .. }
             | Step::Receive { from: peer, .. }

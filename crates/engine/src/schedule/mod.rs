@@ -14,4 +14,4 @@ mod steps;
 pub(crate) use builder::Builder;
 pub(crate) use home::Home;
 pub(crate) use pool::{Schedules, Workshop};
-pub(crate) use steps::{Identity, Next, Pending, Schedule, Step, Steps};
+pub(crate) use steps::{Identity, Next, Pending, Schedule, Spread, Step, Steps, WORD_BYTES};

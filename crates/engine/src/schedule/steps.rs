@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use crate::values::comm::Comm;
 use crate::values::contexts::Contexts;
+use crate::values::envelope::CONTROL_MAX;
 use crate::values::error::{Error, Result};
 use crate::values::ids::{ContextId, Tag};
 use crate::values::memory::{Region, Scratch};
@@ -29,6 +30,10 @@ pub(crate) enum Step {
     Receive { from: u32, region: Region },
     /// Start to receive a message that may be shorter than the region; its result is that of the schedule.
     Take { from: u32, region: Region },
+    /// Let a member put into the region, which takes exactly its length, and tell it where that is.
+    Grant { to: u32, region: Region },
+    /// Start a message to several members by the network's multicast.
+    Multicast(Box<Spread>),
     /// Go on when all messages are complete.
     Wait,
     /// `inout[i] = input[i] op inout[i]`.
@@ -38,6 +43,32 @@ pub(crate) enum Step {
     /// Run a piece of the library's own code: creation of communicators.
     Call(Rc<Call>),
 }
+
+impl Step {
+    /// True for a step that starts messages, which go on side by side with those of its neighbours.
+    pub fn is_message(&self) -> bool {
+        matches!(
+            self,
+            Step::Send { .. }
+                | Step::Receive { .. }
+                | Step::Take { .. }
+                | Step::Grant { .. }
+                | Step::Multicast(_)
+        )
+    }
+}
+
+/// A message to several members, each in another cluster. Members are those of the communicator: no part of a schedule that is renamed has one.
+pub(crate) struct Spread {
+    pub to: Vec<u32>,
+    /// Contiguous.
+    pub region: Region,
+    /// The words by which they have granted their memories, [`WORD_BYTES`] each; without them it goes in letters.
+    pub grants: Option<Region>,
+}
+
+/// Bytes of the word by which a member grants its memory.
+pub(crate) const WORD_BYTES: u64 = CONTROL_MAX as u64;
 
 /// A piece of the library's own code.
 pub(crate) type Call = dyn Fn(&Contexts) -> Result<Next>;
@@ -121,8 +152,7 @@ impl Schedule {
     /// The round that begins with the next step, counted from 0, if one does: with a message that comes first or after a local step.
     #[cold]
     pub fn round_beginning(&self) -> Option<u32> {
-        let is_message =
-            |step: &Step| matches!(step, Step::Send { .. } | Step::Receive { .. } | Step::Take { .. });
+        let is_message = Step::is_message;
         let begins = |at: usize| is_message(&self.steps[at]) && (at == 0 || !is_message(&self.steps[at - 1]));
         begins(self.next).then(|| (0..self.next).filter(|at| begins(*at)).count() as u32)
     }

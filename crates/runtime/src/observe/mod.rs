@@ -126,6 +126,7 @@ fn protocol(fabric: &dyn Fabric, me: u32, transit: &Transit) -> trace::Protocol 
         Carried::Eager => Protocol::Eager,
         Carried::EagerPieces | Carried::Streamed => Protocol::EagerPieces,
         Carried::Lazy => Protocol::Lazy,
+        Carried::Multicast => Protocol::Multicast,
         Carried::Offered => Protocol::Unknown,
         _ if fabric.route(transit.peer).same_memory => Protocol::Local,
         Carried::Fetched | Carried::Shared => Protocol::RendezvousGet,

@@ -79,12 +79,7 @@ fn write(
     let (value, target) = arguments::reduction_buffers(send, recv, op)?;
     b.set_op(op);
     b.all_agree_on(value.bytes());
-    let offer = Offer {
-        bytes: value.bytes(),
-        members: b.size,
-        commutative: op.is_commutative(),
-        elements: value.count(),
-    };
+    let offer = Offer::reduction(value.bytes(), b.size, op.is_commutative(), value.count());
     choose(shop, NAME, RULES, offer)(b, &value, &target)
 }
 

@@ -1,6 +1,7 @@
 //! MPI_Bcast and MPI_Ibcast (sections 6.4 and 6.12.2).
 
 pub(crate) mod binomial;
+mod multicast;
 mod scatter_ring;
 
 use super::arguments;
@@ -12,6 +13,14 @@ pub(super) const NAME: &str = "bcast";
 type Build = fn(&mut Builder<'_>, &Region, u32) -> Result<()>;
 
 pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "multicast",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Multicast,
+        build: multicast::build,
+    },
     Rule {
         name: "binomial",
         bytes: 512 << 10,
@@ -48,5 +57,7 @@ pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Co
 
 /// Writes it into a schedule that may have other parts.
 pub(super) fn write(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
-    choose(b.shop(), NAME, RULES, Offer::data(region.bytes(), b.size))(b, region, root)
+    let reach = multicast::reach(b, region.bytes(), root);
+    let offer = Offer { reach, ..Offer::data(region.bytes(), b.size) };
+    choose(b.shop(), NAME, RULES, offer)(b, region, root)
 }

@@ -85,11 +85,7 @@ pub(crate) fn plan(
 
 /// Writes it into a schedule that may have other parts, and has an operation.
 pub(super) fn write(b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
-    let offer = Offer {
-        bytes: reduction.value.bytes(),
-        members: b.size,
-        commutative: b.is_commutative(),
-        elements: reduction.value.count(),
-    };
+    let value = &reduction.value;
+    let offer = Offer::reduction(value.bytes(), b.size, b.is_commutative(), value.count());
     choose(b.shop(), NAME, RULES, offer)(b, reduction)
 }

@@ -117,12 +117,7 @@ fn build(
     let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(dealing.value.bytes());
-    let offer = Offer {
-        bytes: dealing.value.bytes(),
-        members: comm.size(),
-        commutative: op.is_commutative(),
-        elements: total,
-    };
+    let offer = Offer::reduction(dealing.value.bytes(), comm.size(), op.is_commutative(), total);
     choose(shop, NAME, RULES, offer)(&mut b, &dealing)?;
     Ok(b.finish())
 }

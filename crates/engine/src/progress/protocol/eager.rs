@@ -64,13 +64,18 @@ impl Core {
         self.send_begins(fabric, (Which::CountedLast, Some(id.key())), |_| {
             Transit::of(to, &envelope, length, carried_eagerly(fabric, to, length))
         });
+        self.queue_eager(fabric, to, Outgoing::Eager { request: id.key(), next: 0, envelope });
+        Ok(id)
+    }
+
+    /// Lets an eager message, or the rest of one, wait for room behind whatever does already.
+    pub(super) fn queue_eager(&mut self, fabric: &dyn Fabric, to: Node, message: Outgoing) {
         let peer = self.peers.at(to);
-        peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0, envelope });
+        peer.outbox.push_back(message);
         if peer.outbox.len() == 1 {
             self.blocked.push(to);
         }
         self.empty_outbox(fabric, to);
-        Ok(id)
     }
 
     #[inline]
@@ -364,7 +369,7 @@ impl Core {
 
 /// Whether one letter is enough, for those who watch.
 #[cold]
-fn carried_eagerly(fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
+pub(super) fn carried_eagerly(fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
     let route = fabric.route(to);
     if length as usize + route.letter_spare <= route.letter_max {
         Carried::Eager

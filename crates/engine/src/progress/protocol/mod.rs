@@ -10,6 +10,7 @@
 //! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
 //! | simultaneous, put only | `crossing` | RTS and RTR cross where the portal only puts: the RTR is the grant |
 //! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
+//! | multicast | `multicast` | a broadcast where the network copies on the way: letters, or a put, that several receivers get at once |
 //! | streamed rendezvous | `stream` | rendezvous where the portal does not reach, or data that lies scattered and whose sender waits: CTS, then the data in letters |
 //!
 //! `crate::values::choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
@@ -20,6 +21,7 @@ mod eager;
 mod failure;
 mod granted;
 mod lazy;
+mod multicast;
 mod receiver_first;
 mod rendezvous;
 mod share;
@@ -44,6 +46,7 @@ use crate::values::slab::Key;
 
 pub(crate) use failure::failed;
 pub(crate) use granted::fin;
+pub(crate) use multicast::UnderWay;
 
 /// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

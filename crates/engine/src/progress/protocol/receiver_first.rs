@@ -227,6 +227,7 @@ impl Core {
             Some(Work::Receive(ReceiveWork {
                 stage: ReceiveStage::Granted { from: sender, .. }, ..
             })) if *sender == from => {
+                self.multicast_arrived(fabric, from, header);
                 return self.granted_arrived(fabric, key, length);
             }
             Some(Work::Receive(ReceiveWork {

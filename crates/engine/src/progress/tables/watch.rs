@@ -283,6 +283,8 @@ pub enum Carried {
     Announced,
     /// Announced or offered, and copied by both.
     Shared,
+    /// Sent once to several receivers, for whom the network copies it.
+    Multicast,
 }
 
 /// The bit of a number that tells puts from other messages.

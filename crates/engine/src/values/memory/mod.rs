@@ -43,7 +43,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr;
 
-use fabric::{Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
+use fabric::{
+    Audience, Delivery, Fabric, Key, Landing, MemoryKind, Mover, Multicast, Node, PortalError, Shape, Ticket,
+};
 
 use crate::values::datatype::{Basic, Datatype, external};
 use crate::values::error::{Error, MOST_BYTES};
@@ -234,6 +236,18 @@ impl SendBuffer {
         // SAFETY: readable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the put is done.
         unsafe { fabric.put(peer, self.base, &shape, key, &shape, delivery) }
+    }
+
+    /// Writes contiguous memory into the regions that several peers have exposed for this message.
+    pub(crate) fn multicast(
+        &self,
+        multicast: &dyn Multicast,
+        to: &[Landing],
+        mover: Mover,
+    ) -> Result<Ticket, PortalError> {
+        debug_assert!(self.datatype.layout().is_contiguous());
+        // SAFETY: as for `put`.
+        unsafe { multicast.put(to, self.base, self.bytes() as usize, mover) }
     }
 }
 
