@@ -149,11 +149,11 @@ fn arrays_of_either_width(Forms { small, large }: Forms<'_>) -> String {
 }
 
 fn entry(spec: &Spec, function: &Function, implementation: Option<&Implementation>) -> String {
-    let body = match (implementation, function.returns_error_code()) {
-        (Some(implementation), true) => checked(spec, function, implementation),
-        (Some(implementation), false) => direct(function, &implementation.path),
-        (None, true) => unsupported(function),
-        (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
+    let implementation = implementation
+        .unwrap_or_else(|| panic!("{} must be implemented in crates/capi/src/imp", function.name));
+    let body = match function.returns_error_code() {
+        true => checked(spec, function, implementation),
+        false => direct(function, &implementation.path),
     };
     entry_point(spec, function, &body)
 }
@@ -293,14 +293,6 @@ fn direct(function: &Function, path: &str) -> String {
     format!("    {path}({})\n", arguments.join(", "))
 }
 
-fn unsupported(function: &Function) -> String {
-    let unused: String = names(function).iter().map(|name| format!("{name}, ")).collect();
-    let scope = scope(function);
-    let word = scope.arguments.first().map_or("0".to_owned(), |name| format!("{name}.word()"));
-    let report = format!("unsupported(call::entry!(\"{}\"), {}, {word})", function.name, scope.alone());
-    format!("    let _ = ({});\n    call::{report}\n", unused.trim_end())
-}
-
 /// A hot function has the conversions of its handles compiled into it; the others call the library's one copy, among them the forms with large
 /// counts: those who call them have more to send, or come from a language whose own way is longer.
 fn is_hot(spec: &Spec, function: &Function) -> bool {
@@ -334,11 +326,6 @@ impl ScopeOf {
         let names = names(function);
         let position = |argument| names.iter().position(|name| name == argument).expect("a parameter");
         self.with("Whose", self.arguments.iter().map(|argument| position(argument).to_string()).collect())
-    }
-
-    /// With the position of the only word.
-    fn alone(&self) -> String {
-        self.with("Whose", self.arguments.iter().map(|_| "0".to_owned()).collect())
     }
 
     fn with(&self, sort: &str, values: Vec<String>) -> String {

@@ -288,19 +288,6 @@ pub(crate) fn run_tool(entry: Entry, body: impl FnOnce(&Call) -> Outcome) -> c_i
     }
 }
 
-/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help. `word` is the argument that `whose` is about.
-#[cold]
-pub(crate) fn unsupported(entry: Entry, whose: Whose, word: u64) -> c_int {
-    fn missing(call: &Call) -> Outcome {
-        let text = format_args!("{} is not implemented by this library", call.name);
-        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
-    }
-    match current::active() {
-        Some(_) => run_shared(entry, whose, [word], |call, _| missing(call)),
-        None => run_any_phase(entry, whose, [word], |call, _| missing(call)),
-    }
-}
-
 /// What is wrong with a call before MPI_Init, and with one after MPI_Finalize.
 pub(crate) const TOO_EARLY: &str =
     "called before MPI_Init, expected MPI_Init, MPI_Init_thread or MPI_Session_init first";
