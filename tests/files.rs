@@ -15,7 +15,7 @@ const PROGRAMS: [&str; 4] = ["files.c", "files_forms.c", "files_views.c", "files
 fn files_are_read_and_written_in_every_form_by_every_kind_of_ranks() {
     for name in PROGRAMS {
         let program = program(name);
-        for ranks in [1, 2, 5] {
+        for ranks in [1, 5] {
             for mode in MODES {
                 let ended = on(mode, ranks, &program).run().expect_success().expect_output("no errors\n");
                 assert_eq!(ended.stderr, "", "{mode}, {ranks} ranks: {ended}");

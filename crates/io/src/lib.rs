@@ -7,8 +7,8 @@
 //! * What is moved: `pattern` (the bytes of a view as a stream), `runs` (many runs of bytes in few words) and `domains` (which rank stands for
 //!   which part of the file in a collective call) are data without a rank or a system.
 //! * How it is moved: `handle` is the system's file, `transfer` moves a stream with few calls of the system (it sieves), `work` has threads for
-//!   transfers that the program does not wait for, `collective` is two-phase access as a machine of small steps, and `desk` lets them go on
-//!   whenever the rank makes progress.
+//!   transfers that the program does not wait for, `collective` and `two_phase` are accesses as a machine of small steps, and `desk` lets them go on
+//!   whenever the rank makes progress; in `meeting` ranks tell each other a few words.
 //! * [`File`] is all of that together, with the pointers (`pointer`).
 //!
 //! Errors are values ([`Error`]) and name the file; MPI's codes exist in the C library only.
@@ -28,6 +28,7 @@ mod pattern;
 mod pointer;
 mod runs;
 mod transfer;
+mod two_phase;
 mod view;
 mod work;
 

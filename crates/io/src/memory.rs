@@ -251,6 +251,23 @@ impl Room {
         Room(bytes)
     }
 
+    /// The room itself; an empty one stays. Where its bytes lie does not change.
+    pub fn take(&mut self) -> Room {
+        std::mem::replace(self, Room(Vec::new()))
+    }
+
+    /// Makes it so large at least. Nothing may be under way into it or out of it.
+    pub fn grow(&mut self, bytes: usize) {
+        if self.0.len() < bytes {
+            self.0 = vec![0; bytes];
+        }
+    }
+
+    /// A part of it, to be written.
+    pub fn part(&mut self, at: usize, bytes: usize) -> &mut [u8] {
+        &mut self.0[at..at + bytes]
+    }
+
     /// Elements of a type from this byte of it on, for a receive that ends before the room does.
     pub fn receive(&mut self, at: usize, count: u64, datatype: &Datatype) -> RecvBuffer {
         assert!(self.has_room_for(at, count, datatype));
