@@ -110,6 +110,20 @@ fn mpirun_takes_a_fortran_file_and_leaves_nothing_behind() {
     assert_eq!(left, ["ring.f90"]);
 }
 
+#[test]
+fn an_error_names_the_line_of_the_program() {
+    gfortran();
+    let place = scratch("line");
+    let source = place.join("wrong.f90");
+    let text = "program wrong\n  use mpi_f08\n  call MPI_Init()\n  call MPI_Barrier(MPI_COMM_NULL)\nend program wrong\n";
+    std::fs::write(&source, text).expect("written");
+    for mode in MODES {
+        let ended = mpirun(["--ranks", mode, "-n", "1"]).argument(&source).run();
+        assert_ne!(ended.code(), 0, "{mode}: {ended}");
+        ended.expect_said(&["MPI_Barrier on rank 0", "wrong.f90:4]"]);
+    }
+}
+
 fn refused(words: &[&str]) -> Ended {
     let mut compiler = mpifort(&scratch("refused"));
     compiler.args(words);
