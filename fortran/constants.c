@@ -129,8 +129,14 @@ MPI_Aint corelace_attribute_out(void *value)
     return cell ? cell->value : (MPI_Aint)value;
 }
 
+/* Of this library alone: where the program's own code does not lie. */
+extern void corelace_bindings(const void *from, const void *to) __attribute__((weak));
+extern const char __start_corelace_entries[] __attribute__((visibility("hidden")));
+extern const char __stop_corelace_entries[] __attribute__((visibility("hidden")));
+
 void corelace_tell_fortran(void)
 {
+    if (corelace_bindings) corelace_bindings(__start_corelace_entries, __stop_corelace_entries);
     static const char *const sizes[][2] = {
         {"mpi_logical_size", "4"}, {"mpi_integer_size", "4"}, {"mpi_real_size", "4"}, {"mpi_double_precision_size", "8"},
     };

@@ -14,19 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entry points lie side by side, so that the library can tell the program's code from them. */
+#define AMONG_ENTRIES __attribute__((section("corelace_entries")))
+
 /* Names: of the entry point, of that in mpi_f08, of that with descriptors, and of the C function. A program may define an entry point of its own. */
 #if defined(PROFILING)
 #define ENTRY(name) pmpi_##name##_
 #define ENTRY_F08(name) pmpi_##name##_f08_
 #define ENTRY_F08TS(name) pmpi_##name##_f08ts_
 #define CALL(name) PMPI_##name
-#define REPLACEABLE
+#define REPLACEABLE AMONG_ENTRIES
 #else
 #define ENTRY(name) mpi_##name##_
 #define ENTRY_F08(name) mpi_##name##_f08_
 #define ENTRY_F08TS(name) mpi_##name##_f08ts_
 #define CALL(name) MPI_##name
-#define REPLACEABLE __attribute__((weak))
+#define REPLACEABLE AMONG_ENTRIES __attribute__((weak))
 #endif
 #define QUOTED_LATER(name) #name
 #define QUOTED(name) QUOTED_LATER(name)

@@ -2,30 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use crate::support::job::{Ended, Job};
-use crate::support::{MODES, PATIENCE, mpirun, on, root, scratch, succeed, tool};
-
-/// Debian's gfortran, which is installed if it is not there.
-fn gfortran() {
-    static PRESENT: OnceLock<()> = OnceLock::new();
-    PRESENT.get_or_init(|| {
-        let there = || Command::new("gfortran").arg("--version").output().is_ok();
-        if there() {
-            return;
-        }
-        let install = "apt-get update -q && apt-get install -y -q --no-install-recommends gfortran";
-        let mut shell = Command::new("sh");
-        shell.args(["-c", install]).env("DEBIAN_FRONTEND", "noninteractive");
-        let said = Job::of(shell).limit(PATIENCE).run();
-        assert!(there(), "this test needs gfortran (on Debian: apt-get install gfortran): {said}");
-    });
-}
+use crate::support::{MODES, PATIENCE, debian, mpirun, on, root, scratch, succeed, tool};
 
 /// `mpifort` in a directory of its own, where modules of programs go.
 fn mpifort(place: &Path) -> Command {
-    gfortran();
+    debian("gfortran");
     let mut command = tool("mpifort");
     command.env_remove("FC").current_dir(place);
     command
@@ -94,7 +77,7 @@ fn units_and_variables_are_a_ranks_own() {
 
 #[test]
 fn mpirun_takes_a_fortran_file_and_leaves_nothing_behind() {
-    gfortran();
+    debian("gfortran");
     let place = scratch("ring");
     let source = place.join("ring.f90");
     let text = std::fs::read_to_string(root().join("examples/fortran/ring.f90")).expect("the example");
@@ -108,6 +91,20 @@ fn mpirun_takes_a_fortran_file_and_leaves_nothing_behind() {
     let left: Vec<_> =
         std::fs::read_dir(&place).expect("its folder").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["ring.f90"]);
+}
+
+#[test]
+fn an_error_names_the_line_of_the_program() {
+    debian("gfortran");
+    let place = scratch("line");
+    let source = place.join("wrong.f90");
+    let text = "program wrong\n  use mpi_f08\n  call MPI_Init()\n  call MPI_Barrier(MPI_COMM_NULL)\nend program wrong\n";
+    std::fs::write(&source, text).expect("written");
+    for mode in MODES {
+        let ended = mpirun(["--ranks", mode, "-n", "1"]).argument(&source).run();
+        assert_ne!(ended.code(), 0, "{mode}: {ended}");
+        ended.expect_said(&["MPI_Barrier on rank 0", "wrong.f90:4]"]);
+    }
 }
 
 fn refused(words: &[&str]) -> Ended {

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::support::job::Job;
 use crate::support::python::Environment;
-use crate::support::{MODES, PATIENCE, compile, on, prefix, root, scratch, succeed, tool};
+use crate::support::{MODES, compile, debian, on, prefix, root, scratch, succeed, tool};
 
 const TOOLS: &[&str] = &["cmake==3.31.6", "meson==1.6.0", "ninja==1.11.1.3"];
 
@@ -93,7 +92,7 @@ fn meson_finds_mpi_by_its_wrapper() {
 #[test]
 fn an_autoconf_project_builds_with_cc_mpicc_and_finds_old_names_too() {
     let source = project("autoconf");
-    succeed(with_path(autoconf(), &source));
+    succeed(with_path(debian("autoconf"), &source));
     let mut configure = with_path("sh", &source);
     configure.args(["./configure", "CC=mpicc"]);
     succeed(configure);
@@ -101,23 +100,6 @@ fn an_autoconf_project_builds_with_cc_mpicc_and_finds_old_names_too() {
     for mode in MODES {
         expect_sum(mode, &source.join("sum"));
     }
-}
-
-/// Debian's autoconf, which is installed if it is not there.
-fn autoconf() -> &'static str {
-    static PRESENT: OnceLock<()> = OnceLock::new();
-    PRESENT.get_or_init(|| {
-        let there = || Command::new("autoconf").arg("--version").output().is_ok();
-        if there() {
-            return;
-        }
-        let install = "apt-get update -q && apt-get install -y -q --no-install-recommends autoconf";
-        let mut shell = Command::new("sh");
-        shell.args(["-c", install]).env("DEBIAN_FRONTEND", "noninteractive");
-        let said = Job::of(shell).limit(PATIENCE).run();
-        assert!(there(), "this test needs autoconf (on Debian: apt-get install autoconf): {said}");
-    });
-    "autoconf"
 }
 
 #[test]

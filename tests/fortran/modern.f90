@@ -227,6 +227,31 @@ contains
     end do
     call MPI_Request_free(requests(1))
     call MPI_Request_free(requests(2))
+    ! In two parts, the second of which is written after the first has gone.
+    call MPI_Psend_init(a(1:20:2), 2, 5_MPI_COUNT_KIND, MPI_INTEGER, next, 24, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1))
+    call MPI_Precv_init(b(2:20:2), 2, 5_MPI_COUNT_KIND, MPI_INTEGER, before, 24, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2))
+    do round = 1, 2
+      b = -1
+      call MPI_Startall(2, requests)
+      a(1:10) = rank + round
+      call MPI_Pready(0, requests(1))
+      a(11:20) = rank + 10 * round
+      call MPI_Pready_range(1, 1, requests(1))
+      flag = .false.
+      do while (.not. flag)
+        call MPI_Parrived(requests(2), 0, flag)
+      end do
+      call check(all(b(2:10:2) == before + round), 'a part that has arrived')
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+      call check(all(b(12:20:2) == before + 10 * round) .and. all(b(1:19:2) == -1), 'sections in parts')
+    end do
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+    ! What the library keeps must have no gaps.
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    call MPI_Buffer_attach(a(1:20:2), 40, i)
+    call check(i == MPI_ERR_BUFFER, 'a buffer with gaps is refused')
+    call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
   end subroutine sections_later
 
   subroutine sections_of_windows()

@@ -151,6 +151,22 @@ pub fn compile(source: &Path, product: &Path, more: &[&str]) {
     Job::of(compiler).limit(PATIENCE).run().expect_success();
 }
 
+/// A program of Debian's package of the same name, which is installed if it is not there.
+pub fn debian(program: &'static str) -> &'static str {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner());
+    let there = || Command::new(program).arg("--version").output().is_ok();
+    if there() {
+        return program;
+    }
+    let mut shell = Command::new("sh");
+    let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {program}");
+    shell.args(["-c", &install]).env("DEBIAN_FRONTEND", "noninteractive");
+    let said = Job::of(shell).limit(PATIENCE).run();
+    assert!(there(), "this test needs {program} (on Debian: apt-get install {program}): {said}");
+    program
+}
+
 /// Runs a command that must succeed, and returns what it printed.
 #[track_caller]
 pub fn succeed(command: Command) -> String {

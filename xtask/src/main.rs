@@ -36,7 +36,7 @@ usage: cargo xtask <command>
   soak [--minutes M] [--seed S] [--prefix DIR]
                           random traffic of all kinds for M minutes (10 if not said) on 4 processes, then on 64 fibers: no wrong byte, flat memory
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
-                          MPICH's C suite, from Debian's source package, against our prefix: a table by folder, failures with reasons
+                          MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
   races                   programs with threads, and the library, under the thread sanitizer
   ci [STEP…]              format, generated files, clippy, test, conformance, chaos, fuzz targets, loom models, sanitizers
 ";

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::{fs, thread};
 
 use super::is_fresh;
+use super::shim::files;
 use crate::r#gen::fortran::{self, Source};
 use crate::spec::Spec;
 use crate::workspace::{self, Outcome, run};
@@ -109,11 +110,4 @@ fn compile(units: &[&PathBuf], includes: &[&Path], objects: &Path, archive: &Pat
     let temporary = workspace::beside(archive);
     run(Command::new("ar").arg("crs").arg(&temporary).args(&members))?;
     fs::rename(&temporary, archive).map_err(|error| format!("cannot make {}: {error}", archive.display()))
-}
-
-fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
-    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
-    files.sort();
-    Ok(files)
 }

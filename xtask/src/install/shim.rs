@@ -52,9 +52,9 @@ fn build<'a>(
 }
 
 /// Every file of the directory: a changed header makes everything again.
-fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
+pub(super) fn files(directory: &Path) -> Outcome<Vec<PathBuf>> {
     let entries = fs::read_dir(directory).map_err(|error| {
-        format!("the sources of libcorelace_program.a are missing: {}: {error}", directory.display())
+        format!("the sources of what programs are linked with are missing: {}: {error}", directory.display())
     })?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     files.sort();

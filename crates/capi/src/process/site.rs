@@ -7,7 +7,8 @@
 
 mod unwinding;
 
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The distances that are known: a small table by the address of the function's name, whose lower half is above a distance in one word,
@@ -60,6 +61,23 @@ impl Distances {
 /// by that.
 pub(crate) fn distance(stack_pointer: usize, under: u32) -> Option<usize> {
     Some(unwinding::distance(stack_pointer, under)).filter(|distance| *distance != UNKNOWN)
+}
+
+/// Code in programs that is not theirs: the entry points of Fortran, one range a rank.
+static BINDINGS: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
+
+/// Bindings of another language say where in the program their code lies, so that errors and waits are told of the program's own.
+#[unsafe(no_mangle)]
+pub extern "C" fn corelace_bindings(from: usize, to: usize) {
+    let mut bindings = BINDINGS.lock().unwrap_or_else(|poison| poison.into_inner());
+    if !bindings.contains(&(from..to)) {
+        bindings.push(from..to);
+    }
+}
+
+fn is_of_bindings(address: usize) -> bool {
+    let bindings = BINDINGS.lock().unwrap_or_else(|poison| poison.into_inner());
+    bindings.iter().any(|range| range.contains(&address))
 }
 
 /// The stack pointer of the function that this is written in; 0 where it is not known how to ask.

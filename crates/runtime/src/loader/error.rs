@@ -98,7 +98,7 @@ impl fmt::Display for LoadError {
             LoadError::NotDualUse { path, reason } => write!(
                 f,
                 "{} cannot be loaded once per rank ({reason}): mpicc did not link it; build it with CC=mpicc (CMake: \
-                 -DCMAKE_C_COMPILER=mpicc; C++: mpicxx) or use --ranks process",
+                 -DCMAKE_C_COMPILER=mpicc; C++: mpicxx, Fortran: mpifort with gfortran) or use --ranks process",
                 path.display()
             ),
             LoadError::Version { path } => write!(

@@ -5,7 +5,7 @@ use core::ptr;
 
 use runtime::{Origin, Site};
 
-use super::UNKNOWN;
+use super::{UNKNOWN, is_of_bindings};
 
 /// How far above the stack pointer a return address is looked for: more than the frame of any entry point.
 const FRAME_MAX: usize = 16 << 10;
@@ -24,6 +24,8 @@ struct Search {
     library: usize,
     /// If that is the program, too: the stack pointer whose function's caller is looked for, and how many functions it is under.
     one_file: Option<(usize, u32)>,
+    /// Whether the program's own code is meant, and not that of bindings in between.
+    beyond_bindings: bool,
     depth: u32,
     /// The last address in this library.
     entry: usize,
@@ -43,7 +45,8 @@ impl Search {
 #[cold]
 pub(super) fn call() -> Option<Site> {
     let library = file_of(call as *const () as usize);
-    let mut search = Search { library, one_file: None, depth: 0, entry: 0, found: 0, end: 0 };
+    let mut search =
+        Search { library, one_file: None, beyond_bindings: true, depth: 0, entry: 0, found: 0, end: 0 };
     search.run();
     if search.found == 0 {
         return None;
@@ -70,7 +73,8 @@ pub(super) fn is_one_file() -> bool {
 pub(super) fn distance(stack_pointer: usize, under: u32) -> usize {
     let library = file_of(distance as *const () as usize);
     let one_file = is_one_file().then_some((stack_pointer, under));
-    let mut search = Search { library, one_file, depth: 0, entry: 0, found: 0, end: 0 };
+    let mut search =
+        Search { library, one_file, beyond_bindings: false, depth: 0, entry: 0, found: 0, end: 0 };
     if stack_pointer == 0 {
         return UNKNOWN;
     }
@@ -104,6 +108,9 @@ extern "C" fn step(context: *mut c_void, data: *mut c_void) -> c_int {
             false
         }
     };
+    if outside && search.beyond_bindings && is_of_bindings(address) {
+        return if search.depth < DEPTH_MAX { GO_ON } else { STOP };
+    }
     if outside {
         (search.found, search.end) = (address, end);
         return STOP;
