@@ -24,6 +24,7 @@ mod installation;
 mod launcher;
 mod nanvix;
 mod onesided;
+mod processes;
 mod projects;
 mod python;
 mod reports;

@@ -9,7 +9,7 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 23] = [
+const OTHERS: [(&str, &str); 24] = [
     ("rendezvous.c", "waits for times of a simulated system"),
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
@@ -28,6 +28,7 @@ const OTHERS: [(&str, &str); 23] = [
     ("openmp.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
+    ("spawn.c", "starts others, which ranks that share a process cannot"),
     ("thousands.c", "prints a line a rank"),
     ("tools.c", "counts messages, of which checks have their own"),
     ("tools_threads.c", "counts messages, of which checks have their own"),
