@@ -27,6 +27,7 @@ mod launcher;
 mod multicast;
 mod nanvix;
 mod onesided;
+mod processes;
 mod projects;
 mod python;
 mod replay;

@@ -33,6 +33,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("openmp.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
+    ("spawn.c", "starts others, which ranks that share a process cannot"),
     ("thousands.c", "prints a line a rank"),
     ("tools.c", "counts messages, of which checks have their own"),
     ("tools_threads.c", "counts messages, of which checks have their own"),

@@ -51,6 +51,8 @@ pub(crate) struct Verdict {
     names: Vec<String>,
     /// How each rank ended, as far as it is known.
     exits: Vec<Option<Exit>>,
+    /// Ranks of the job that the user has started.
+    first: usize,
     running: usize,
     status: u8,
     decided: bool,
@@ -67,6 +69,7 @@ impl Verdict {
             lives: vec![Life::Started; names.len()],
             exits: vec![None; names.len()],
             running: names.len(),
+            first: names.len(),
             names,
             status: 0,
             decided: false,
@@ -149,9 +152,11 @@ impl Verdict {
             }
             Message::Abort { rank, code, message } => {
                 let others = self.others(rank);
+                // A number alone is a rank of the job that the user has started.
+                let who = if (rank as usize) < self.first { format!("rank {rank}") } else { self.name(rank) };
                 let text = match message.as_str() {
-                    "" => format!("rank {rank} called MPI_Abort with code {code}{others}"),
-                    why => format!("rank {rank} ended the job with code {code}: {why}{others}"),
+                    "" => format!("{who} called MPI_Abort with code {code}{others}"),
+                    why => format!("{who} ended the job with code {code}: {why}{others}"),
                 };
                 // As if main had returned the code (MPI 5.0, 9.7): the low eight bits.
                 self.end(code as u8, text)

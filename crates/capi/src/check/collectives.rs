@@ -279,7 +279,7 @@ impl Collectives {
                 continue;
             };
             for (rank, known) in calls.known.iter().enumerate().skip(1) {
-                if *known != calls.made {
+                if *known != calls.made && members.is_of_this_job(rank as u32, state) {
                     let origin = Origin { function: "MPI_Finalize", site: u64::from(context) };
                     findings.report(state, "collective calls missing", origin, || {
                         format!(

@@ -31,6 +31,12 @@ pub(super) struct Companion {
 }
 
 impl Companion {
+    /// Whether a member is in this job, whose end all have come to; those of others may still be on their way.
+    pub(super) fn is_of_this_job(&self, place: u32, state: &State) -> bool {
+        let world = state.rank().world().group();
+        self.comm.group().node(place).is_some_and(|node| world.rank_of(node).is_some())
+    }
+
     /// What to call a member.
     pub(super) fn member(&self, place: u32) -> String {
         match self.comm.group().node(place).filter(|_| self.is_inter) {

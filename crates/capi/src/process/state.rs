@@ -270,7 +270,9 @@ impl State {
         let own = Comm::new(rank.self_comm().clone(), initial());
         let local = Comm::new(rank.local().clone(), initial());
         self.comms.begin(world, own, local);
-        let universe = self.place().map_or(1, |place| place.cores).max(rank.world().size());
+        // The ranks, and as many more as there are cores where more can come.
+        let more = self.place().filter(|place| place.launcher.is_some()).map_or(0, |place| place.cores);
+        let universe = rank.world().size() + more;
         let _ = self.predefined.set(Predefined::new(self.appnum(), universe));
         self.world.store(World::Open as u8, Ordering::Release);
     }

@@ -14,7 +14,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::process::PidfdFlags;
 
 use super::{Source, Supervisor, pid};
-use crate::job::{Context, Inherit};
+use crate::job::Context;
 use crate::start::start_later;
 use crate::{Attempt, Error, find_program};
 
@@ -61,8 +61,11 @@ impl Supervisor<'_> {
         if self.kill_at.is_some() || self.killed {
             return Err("the job is being ended".into());
         }
-        let contexts =
-            programs.iter().map(|program| context(program, asker)).collect::<Result<Vec<_>, String>>()?;
+        // What the user has set for the programs of the job holds for those that these start.
+        let like =
+            self.job.context_of_ranks().nth(parent as usize).map_or(&self.job.contexts[0], |(_, own)| own);
+        let contexts = programs.iter().map(|program| context(program, asker, like));
+        let contexts = contexts.collect::<Result<Vec<_>, String>>()?;
         let outputs = self.started.outputs.len();
         let first = start_later(self.job, &mut self.started, parent, &contexts)?;
         self.watch_from(first as usize, outputs).map_err(|error| error.to_string())?;
@@ -93,7 +96,7 @@ impl Supervisor<'_> {
 }
 
 /// A program as a rank asks for it: looked for where the rank would find it.
-fn context(program: &Program, asker: u32) -> Result<Context, String> {
+fn context(program: &Program, asker: u32, like: &Context) -> Result<Context, String> {
     if program.ranks == 0 {
         return Err(format!("0 processes of {}, expected at least 1", program.command));
     }
@@ -109,14 +112,15 @@ fn context(program: &Program, asker: u32) -> Result<Context, String> {
     ];
     let path = paths.into_iter().flatten().collect::<Vec<std::ffi::OsString>>().join(":".as_ref());
     let found = find_program(program.command.as_ref(), Some(&path), directory.as_deref());
-    let environment = program.environment.iter().filter_map(|pair| pair.split_once('='));
+    let given = program.environment.iter().filter_map(|pair| pair.split_once('='));
+    let given = given.map(|(name, value)| (name.into(), value.into()));
     Ok(Context {
         ranks: program.ranks,
         program: found.map_err(|error| error.to_string())?,
         name: program.command.clone().into(),
         arguments: program.arguments.iter().map(Into::into).collect(),
-        environment: environment.map(|(name, value)| (name.into(), value.into())).collect(),
-        inherit: Inherit::All,
+        environment: like.environment.iter().cloned().chain(given).collect(),
+        inherit: like.inherit.clone(),
         directory,
     })
 }
