@@ -22,7 +22,6 @@ mod hosted;
 mod in_place;
 mod installation;
 mod launcher;
-mod multicast;
 mod nanvix;
 mod onesided;
 mod projects;
