@@ -24,7 +24,6 @@ mod hosted;
 mod in_place;
 mod installation;
 mod launcher;
-mod multicast;
 mod nanvix;
 mod onesided;
 mod processes;

@@ -182,8 +182,9 @@ impl Grounds<'_> {
         let count = |facts: &[Fact], counts: fn(&Provenance) -> bool| {
             let mut seen: Vec<(&str, &str, &Provenance)> = facts
                 .iter()
-                // The programs declare their work, so what instructions cost has no part in any figure.
-                .filter(|fact| counts(&fact.provenance) && !fact.path.starts_with("core."))
+                // The programs declare their work, and the published MPIs do without multicast, so what these cost has no part in any published figure.
+                .filter(|fact| counts(&fact.provenance))
+                .filter(|fact| !fact.path.starts_with("core.") && !fact.path.contains(".multicast."))
                 .map(|fact| {
                     (fact.path.rsplit('.').next().unwrap_or(""), fact.value.as_str(), &fact.provenance)
                 })
