@@ -8,8 +8,8 @@
 mod unwinding;
 
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 
 /// The distances that are known: a small table by the address of the function's name, whose lower half is above a distance in one word,
 /// since several threads may be here.
