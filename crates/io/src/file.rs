@@ -9,7 +9,7 @@ use crate::collective::{Access, Common, Data, Order, aggregators};
 use crate::desk::Desk;
 use crate::error::{Error, Kind, Result};
 use crate::hints::Hints;
-use crate::meeting::{agree, meet};
+use crate::meeting::{agree, judge, meet, verdict};
 use crate::memory::{Sink, Source};
 use crate::mode::Mode;
 use crate::pointer::SharedPointer;
@@ -105,53 +105,36 @@ impl File {
 
     /// Makes the file so long. Collective.
     pub fn set_size(&self, bytes: i64) -> Result {
-        self.by_the_first("size", bytes, |bytes| self.common.handle.set_size(bytes))
+        self.by_the_first(bytes, |bytes| self.common.handle.set_size(bytes))
     }
 
     /// Has the system find room for so many bytes, by which the file becomes longer, never shorter. Collective.
     pub fn preallocate(&self, bytes: i64) -> Result {
-        self.by_the_first("size", bytes, |bytes| self.common.handle.preallocate(bytes))
+        self.by_the_first(bytes, |bytes| self.common.handle.preallocate(bytes))
     }
 
-    fn by_the_first(&self, name: &str, bytes: i64, act: impl FnOnce(u64) -> Result) -> Result {
+    fn by_the_first(&self, bytes: i64, act: impl FnOnce(u64) -> Result) -> Result {
         let Common { rank, comm, .. } = &*self.common;
-        let done =
-            match u64::try_from(bytes) {
-                Err(_) => Err(self
-                    .wrong(Kind::Argument, format_args!("{name} is {bytes}, expected zero or more bytes"))),
-                Ok(_) if !self.mode.writes => Err(self.read_only()),
-                Ok(_) if self.mode.sequential => Err(self.not_sequential()),
-                Ok(bytes) if comm.rank() == 0 => act(bytes),
-                Ok(_) => Ok(()),
-            };
-        let said = meet(
-            rank,
-            comm,
-            [
-                done.as_ref().err().map_or(0, |error| u64::from(error.kind() as u32)),
-                bytes as u64,
-                0,
-                0,
-                0,
-                0,
-                0,
-                0,
-            ],
-        )?;
-        done?;
+        let done = match u64::try_from(bytes) {
+            Err(_) => {
+                Err(self.wrong(Kind::Argument, format_args!("size is {bytes}, expected zero or more bytes")))
+            }
+            Ok(_) if !self.mode.writes => Err(self.read_only()),
+            Ok(_) if self.mode.sequential => Err(self.not_sequential()),
+            Ok(bytes) if comm.rank() == 0 => act(bytes),
+            Ok(_) => Ok(()),
+        };
+        let mut mine = verdict(&done);
+        mine[1] = bytes as u64;
+        let said = meet(rank, comm, mine)?;
+        judge(&format!("changing the size of file \"{}\"", self.name()), done, &said)?;
         if let Some(member) = said.iter().position(|words| words[1] != bytes as u64) {
             let text = format_args!(
-                "{name} is {bytes}, but rank {member} has another, expected the same at all ranks"
+                "size is {bytes}, but rank {member} has another, expected the same at all ranks"
             );
             return Err(self.wrong(Kind::NotSame, text));
         }
-        match said.iter().position(|words| words[0] != 0) {
-            None => Ok(()),
-            Some(member) => {
-                let kind = Kind::of_number(said[member][0] as u32).unwrap_or(Kind::Io);
-                Err(self.wrong(kind, format_args!("the call failed at rank {member} of its group")))
-            }
-        }
+        Ok(())
     }
 
     /// Brings what this rank has written to the disk. Collective.

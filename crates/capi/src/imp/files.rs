@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::Crossing;
 use io::{Hints, Mode};
 
 use crate::abi::constants::*;
@@ -14,12 +13,7 @@ use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, File, Info, Seen};
-
-/// Memory that ranks share is had in the first lane.
-fn with_home<T>(call: &Call, act: impl FnOnce(Option<&Crossing<'_>>) -> T) -> T {
-    let cross = |act: &mut dyn FnMut(&engine::Rank)| call.in_lane(0, |call| act(call.rank()));
-    act(if call.lane() == 0 { None } else { Some(&cross) })
-}
+use crate::imp::windows::with_home;
 
 /// What the bits of an access mode say.
 fn mode_of(amode: c_int) -> io::Result<Mode> {

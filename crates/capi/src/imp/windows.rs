@@ -81,7 +81,7 @@ fn make(
 }
 
 /// Memory that ranks share is had in the first lane.
-fn with_home<T>(call: &Call, act: impl FnOnce(Option<&Crossing<'_>>) -> T) -> T {
+pub(super) fn with_home<T>(call: &Call, act: impl FnOnce(Option<&Crossing<'_>>) -> T) -> T {
     let cross = |act: &mut dyn FnMut(&engine::Rank)| call.in_lane(0, |call| act(call.rank()));
     act(if call.lane() == 0 { None } else { Some(&cross) })
 }
