@@ -32,6 +32,16 @@ pub fn frame_seeds() -> Vec<Vec<u8>> {
         Message::Abort { rank: 3, code: 7, message: "no luck".into() },
         Message::Finalized { rank: 3 },
         Message::Exited { rank: 3, status: -1 },
+        Message::Request {
+            rank: 3,
+            pid: 4711,
+            reply: 9,
+            request: pmi::Request::Spawn(vec![pmi::Program {
+                command: "a".into(),
+                ranks: 2,
+                ..Default::default()
+            }]),
+        },
     ];
     let mut seeds: Vec<Vec<u8>> = life.iter().map(Message::encode).collect();
     seeds.push(seeds.concat());
@@ -91,9 +101,19 @@ pub fn invitation(bytes: &[u8]) {
 }
 
 pub fn invitation_seeds() -> Vec<Vec<u8>> {
-    let invitation =
-        Invitation { rank: 1, size: 4, segment_fd: 3, control_fd: 4, cores: 2, appnum: 0, launcher: 1 }
-            .to_env();
+    let invitation = Invitation {
+        rank: 1,
+        size: 4,
+        segment_fd: 3,
+        control_fd: 4,
+        cores: 2,
+        appnum: 0,
+        launcher: 1,
+        nodes: 9,
+        first: 2,
+        parent: Some(0),
+    }
+    .to_env();
     let lines: Vec<String> = invitation.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     vec![lines.concat().into_bytes(), Vec::new()]
 }

@@ -86,7 +86,7 @@ impl Rank {
                 let Key([a, b, c, d]) = key;
                 let mappable = !all_near && self.could_be_mapped(&comm, &backing, home);
                 let own_cores = self.fabric().caps().own_cores;
-                let ways = u64::from(all_near) * NEAR | u64::from(own_cores) * OWN_CORES;
+                let ways = u64::from(all_near) * NEAR + u64::from(own_cores) * OWN_CORES;
                 [OK, ways, address_of(&backing), a, b, c, d, u64::from(mappable)]
             }
             Err(error) => [code_of(error), 0, 0, 0, 0, 0, 0, 0],
