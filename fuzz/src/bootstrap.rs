@@ -28,10 +28,20 @@ pub fn frames(bytes: &[u8]) {
 
 pub fn frame_seeds() -> Vec<Vec<u8>> {
     let life = [
-        Message::Hello { version: 1, rank: 3, pid: 4711 },
+        Message::Hello { version: 2, rank: 3, pid: 4711 },
         Message::Abort { rank: 3, code: 7, message: "no luck".into() },
         Message::Finalized { rank: 3 },
         Message::Exited { rank: 3, status: -1 },
+        Message::Request {
+            rank: 3,
+            pid: 4711,
+            reply: 9,
+            request: pmi::Request::Spawn(vec![pmi::Program {
+                command: "a".into(),
+                ranks: 2,
+                ..Default::default()
+            }]),
+        },
     ];
     let mut seeds: Vec<Vec<u8>> = life.iter().map(Message::encode).collect();
     seeds.push(seeds.concat());
@@ -53,7 +63,7 @@ pub fn plan(bytes: &[u8]) {
 }
 
 pub fn plan_seeds() -> Vec<Vec<u8>> {
-    let head = "protocol 1\nmode fiber\ncores 2\norder 0 1\nbind core\ncontrol 3\n";
+    let head = "protocol 2\nmode fiber\ncores 2\norder 0 1\nbind core\ncontrol 3\n";
     let program = "program 2 /bin/solve solve -v 10%25\n";
     let ranks = "rank 4 5 6\nrank -1 7 8\n";
     [

@@ -327,34 +327,6 @@ static void infos(int argc, char **argv)
     MPI_Info_free(&info);
 }
 
-static void tools(void)
-{
-    int provided, number = -1, stamp;
-    SAME(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
-    SAME(provided, MPI_THREAD_MULTIPLE);
-    MPI_T_cvar_get_num(&number);
-    SAME(number, 0);
-    number = -1;
-    MPI_T_pvar_get_num(&number);
-    SAME(number, 0);
-    number = -1;
-    MPI_T_category_get_num(&number);
-    SAME(number, 0);
-    number = -1;
-    MPI_T_event_get_num(&number);
-    SAME(number, 0);
-    number = -1;
-    MPI_T_source_get_num(&number);
-    SAME(number, 0);
-    SAME(MPI_T_category_changed(&stamp), MPI_SUCCESS);
-    SAME(MPI_T_cvar_get_index("none", &number), MPI_T_ERR_INVALID_NAME);
-    SAME(MPI_T_pvar_get_index("none", MPI_T_PVAR_CLASS_COUNTER, &number), MPI_T_ERR_INVALID_NAME);
-    SAME(MPI_T_category_get_index("none", &number), MPI_T_ERR_INVALID_NAME);
-    SAME(MPI_T_event_get_index("none", &number), MPI_T_ERR_INVALID_NAME);
-    SAME(MPI_T_finalize(), MPI_SUCCESS);
-    SAME(MPI_T_cvar_get_num(&number), MPI_T_ERR_NOT_INITIALIZED);
-}
-
 /* A send that was given up is under way until the receiver takes it: the sender's memory is its own again only after that. */
 static void disconnecting(void)
 {
@@ -408,7 +380,6 @@ int main(int argc, char **argv)
     handlers_of_other_objects();
     what_there_is_none_of();
     infos(argc, argv);
-    tools();
     disconnecting();
     reductions_of_characters();
     return conclude();

@@ -17,11 +17,12 @@ use crate::{Attempt, Error};
 /// Nodes for processes that come later: more than a program starts in its life, and they cost addresses only.
 const SPARE_NODES: u32 = 256;
 
-/// The memory that the ranks share, and how many nodes it has. Where the limit of file sizes leaves room for the ranks only, nobody can come later.
+/// The memory that the ranks share, and how many nodes it has. Where a limit of file sizes leaves room for the ranks only, and where addresses are limited, nobody can come later.
 pub(crate) fn segment(ranks: u32) -> Result<(OwnedFd, u32), Error> {
     let nodes = ranks.saturating_add(SPARE_NODES);
     let limit = getrlimit(Resource::Fsize).current;
-    let fits = limit.is_none_or(|limit| limit >= fabric_shm::segment_length(nodes));
+    let fits = limit.is_none_or(|limit| limit >= fabric_shm::segment_length(nodes))
+        && getrlimit(Resource::As).current.is_none();
     let nodes = if fits { nodes } else { ranks };
     let segment = with_room_for(fabric_shm::segment_length(nodes), || {
         fabric_shm::create_segment(nodes).attempt("a memfd for the job's memory")

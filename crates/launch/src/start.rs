@@ -89,6 +89,8 @@ pub(crate) fn mark() -> String {
 /// What every process of the job gets alike.
 struct Common<'a> {
     job: &'a Job,
+    /// What ranks record into, if they do.
+    recordings: Option<&'a recordings::Recordings>,
     board: Option<&'a OwnedFd>,
     mark: &'a str,
 }
@@ -108,7 +110,7 @@ pub(crate) fn start(
         }
     }
     let before = sched_getaffinity(None).ok();
-    let common = Common { job, board, mark };
+    let common = Common { job, recordings: job.recordings.as_ref(), board, mark };
     let mut started = Started {
         members: Vec::new(),
         outputs: Vec::new(),
@@ -173,7 +175,7 @@ fn process(common: &Common<'_>, seat: &Seat, context: &Context, started: &mut St
     let job = common.job;
     let &Seat { rank, size, first, appnum, parent } = seat;
     let (inbox, control) = Inbox::pair().attempt("a socket for a rank")?;
-    // What reads the launcher's input, and what is recorded, are ranks of the job that the user has started.
+    // What reads the launcher's input is a rank of the job that the user has started.
     let own = parent.is_none();
     let stdin = if own { input_for(rank, job, started)? } else { None };
     let (stdout, stderr) = output_pipes(first + rank, job, started)?;
@@ -199,8 +201,7 @@ fn process(common: &Common<'_>, seat: &Seat, context: &Context, started: &mut St
     command.envs(invitation.to_env());
     command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
     let mut passed = vec![shared.segment.as_fd(), control.as_fd(), sheets.file().as_fd()];
-    let recorded = if own { job.recordings.as_ref() } else { None };
-    passed.extend(recordings::inherited(recorded, common.board, Some(rank)));
+    passed.extend(recordings::inherited(common.recordings, common.board, Some(rank)));
     let process = spawn(&mut started.group, command, &passed).map_err(|source| Error::Spawn {
         rank,
         program: context.program.clone(),
@@ -238,7 +239,7 @@ pub(crate) fn start_later(
     shared.spawned += 1;
     make_room_for_descriptors(8 * u64::from(first + size));
     let mark = started.mark.clone();
-    let common = Common { job, board: None, mark: &mark };
+    let common = Common { job, recordings: None, board: None, mark: &mark };
     let before = started.outputs.len();
     let ranks =
         (0..).zip(contexts).flat_map(|(index, context)| (0..context.ranks).map(move |_| (index, context)));
@@ -375,7 +376,7 @@ fn spawn(
 
 /// The environment and the directory, which ranks and hosts get alike.
 fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Option<u32>, size: u32) {
-    let Common { job, board, mark } = *common;
+    let Common { job, recordings, board, mark } = *common;
     if let Inherit::Only(names) = &context.inherit {
         command.env_clear();
         command.envs(names.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
@@ -403,7 +404,7 @@ fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Op
         command.env("LD_LIBRARY_PATH", path);
     }
     // What the rank, or all ranks of a host, are to show of themselves.
-    let trace = job.recordings.as_ref().map(|recordings| recordings.told(rank));
+    let trace = recordings.map(|recordings| recordings.told(rank));
     let board = board.map(|board| board.as_raw_fd());
     command.envs(Observation { trace, board, sheets: None }.to_env());
 }

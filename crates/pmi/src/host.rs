@@ -4,7 +4,7 @@
 //! `%`, are written `%XX`. An empty field is `%`. It survives a C string and a command line, whatever a program's arguments hold.
 //!
 //! ```text
-//! protocol 1
+//! protocol 2
 //! mode fiber
 //! cores 2
 //! order 0 1                                   logical cores, in the order in which ranks (or workers) get them
@@ -296,14 +296,14 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\norder 0\nbind none\noutput pipes\nstack 0\ncontrol 3\n)?.{0,80}") {
+        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 2\nmode fiber\ncores 1\norder 0\nbind none\noutput pipes\nstack 0\ncontrol 3\n)?.{0,80}") {
             _ = HostPlan::decode(&text);
         }
     }
 
     #[test]
     fn a_plan_of_another_version_is_refused() {
-        assert_eq!(HostPlan::decode("protocol 2\n"), Err(PlanError::Version("2".into())));
+        assert_eq!(HostPlan::decode("protocol 1\n"), Err(PlanError::Version("1".into())));
     }
 
     #[test]

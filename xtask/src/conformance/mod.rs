@@ -114,6 +114,8 @@ impl Wishes {
         }
         if wishes.folders.is_empty() {
             wishes.folders = FOLDERS.map(str::to_owned).to_vec();
+            // Ranks that share a process cannot start others.
+            wishes.folders.extend((wishes.ranks == "process").then(|| "spawn".to_owned()));
         }
         Ok(wishes)
     }

@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
     codes();
     datatypes();
     EXPECT(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
-    EXPECT(MPI_T_cvar_get_num(&flag) == MPI_SUCCESS && flag == 0);
+    EXPECT(MPI_T_cvar_get_num(&flag) == MPI_SUCCESS && flag > 0);
     EXPECT(MPI_T_finalize() == MPI_SUCCESS);
     MPI_Finalize();
     EXPECT(deletions == 2); /* the attribute of MPI_COMM_SELF goes at the end */

@@ -7,7 +7,7 @@ impl Rank {
     /// Memory that the other ranks can map, all zero; nothing where any other memory does as well, or there is no more. To be called in the rank's first lane, as
     /// [`free_memory`](Rank::free_memory).
     pub fn allocate_memory(&self, bytes: usize) -> Option<SharedMemory> {
-        let helps = self.fabric().caps().maps_shared && self.fabric().nodes() > 1;
+        let helps = self.fabric().caps().maps_shared && self.local().size() > 1;
         if helps { SharedMemory::allocate(self.fabric(), bytes) } else { None }
     }
 

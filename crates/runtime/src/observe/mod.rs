@@ -60,7 +60,7 @@ impl Wish {
             let mut recording = Recording::create(path, number, self.limit, frequency)
                 .map_err(|error| eprintln!("corelace: rank {number} is not traced: {error}"))
                 .ok()?;
-            recording.prepare(PREPARED / u64::from(fabric.nodes()));
+            recording.prepare(PREPARED / u64::from(rank.local().size()));
             Some(recording)
         });
         let clock = match counter {
