@@ -24,6 +24,7 @@ mod hosted;
 mod in_place;
 mod installation;
 mod launcher;
+mod multicast;
 mod nanvix;
 mod onesided;
 mod processes;

@@ -42,6 +42,7 @@ pub fn figures() -> Vec<Figure> {
     figures.extend(crossings());
     figures.extend(rates());
     figures.extend(contention());
+    figures.extend(broadcasts());
     figures.extend(linpack());
     figures
 }
@@ -287,6 +288,22 @@ fn contention() -> [Figure; 3] {
         let what = "pairs that share a link: time / least possible";
         Figure::new(id, what, "", Published::Nothing, move |study| study.shared_link(pairs))
     })
+}
+
+/// What the multicast of the chip's network, which the paper names and does not use, would do for MPI_Bcast to 16 clusters: time with it, and without.
+fn broadcasts() -> [Figure; 4] {
+    const MULTICAST: &[&str] = &["--multicast"];
+    let (short, long) = ("MPI_Bcast of 8 B to 16 clusters", "MPI_Bcast of 64 KiB to 16 clusters");
+    let figure = |id, what, flags: &'static [&'static str], which: usize| {
+        let measure = move |study: &Study| Ok(study.broadcasts(flags)?[which]);
+        Figure::new(id, what, "cycles", Published::Nothing, measure)
+    };
+    [
+        figure("a.bcast.short.messages", short, &[], 0),
+        figure("a.bcast.short.multicast", short, MULTICAST, 0),
+        figure("a.bcast.messages", long, &[], 1),
+        figure("a.bcast.multicast", long, MULTICAST, 1),
+    ]
 }
 
 /// Sizes of Linpack as figure 7b has them beyond what the chip has room for, up to its bare memory.

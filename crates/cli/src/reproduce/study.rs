@@ -299,6 +299,23 @@ impl Study {
         }
     }
 
+    /// Cycles of a broadcast of 8 bytes and of one of 64 KiB from one cluster to all others, with these flags of the launcher.
+    pub fn broadcasts(&self, flags: &'static [&'static str]) -> Result<[f64; 2], String> {
+        let run = self.lab.run(&Trial {
+            app: "bcast",
+            chip: self.chip.clone(),
+            ranks: CLUSTERS,
+            map: "scatter",
+            protocol: "auto",
+            io: false,
+            flags,
+            settings: &[],
+            arguments: Vec::new(),
+        })?;
+        let [short, long] = &run.lines[..] else { return Err("two lines were expected".into()) };
+        Ok([short.number("cycles")?, long.number("cycles")?])
+    }
+
     /// Cycles of a message of each of so many pairs at once between two neighbouring clusters, which all use the one link between
     /// them, over the least that one message and the link allow.
     pub fn shared_link(&self, pairs: u32) -> Result<f64, String> {
