@@ -43,12 +43,3 @@ fn a_call_before_init_or_after_finalize_is_told_with_its_name() {
         assert_ne!(late.code(), 0, "{late}");
     }
 }
-
-#[test]
-fn a_missing_function_is_told_as_missing_at_any_time() {
-    for mode in MODES {
-        let ended = on(mode, 1, &program("outside.c")).argument("missing").run();
-        let ended = ended.expect_said(&["MPI_File_delete is not implemented"]);
-        assert!(!ended.stderr.contains("MPI_Init "), "{ended}");
-    }
-}

@@ -35,10 +35,9 @@ pub fn machine(chip: &str) -> String {
     described(chip).unwrap_or_else(|| STENCILS.to_owned())
 }
 
-/// The chip, if the rows of its memory are described.
+/// The chip, if it has the software of the thesis.
 fn described(chip: &str) -> Option<String> {
-    let has_rows = |chip: &Chip| chip.io.iter().any(|io| io.ddr.is_some_and(|ddr| ddr.rows.is_some()));
-    Chip::find(chip).is_ok_and(|chip| has_rows(&chip)).then(|| chip.to_owned())
+    Chip::find(chip).is_ok_and(|chip| chip.ipc("async").is_some()).then(|| chip.to_owned())
 }
 
 fn points(value: f64, within: f64) -> Published {
