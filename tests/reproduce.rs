@@ -22,7 +22,7 @@ fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
     let of = |kind: &'static str| figures.iter().filter(move |figure| figure["kind"] == kind);
     let missed: Vec<&Value> = of("fit").filter(|figure| figure["pass"] == false).collect();
     assert!(missed.iter().all(|figure| figure["seed"] == "001"), "{missed:#?}");
-    assert!(of("fit").filter(|figure| figure["seed"] == "000").count() >= 19, "{ended}");
+    assert!(of("fit").filter(|figure| figure["seed"] == "000").count() >= 17, "{ended}");
     assert!(
         of("implied").all(|figure| figure["because"].as_str().is_some_and(|why| !why.is_empty())),
         "{ended}"

@@ -115,12 +115,6 @@ static int window_freed(void)
     return MPI_Win_attach(stale, data, sizeof data);
 }
 
-static int file(void)
-{
-    MPI_File opened;
-    return MPI_File_open(world, "nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &opened);
-}
-
 static const struct mistake mistakes[] = {
     {"negative-count", negative_count, MPI_ERR_COUNT, {"MPI_Send", "count is -3"}},
     {"negative-receive-count", negative_receive_count, MPI_ERR_COUNT, {"MPI_Recv", "count is -1"}},
@@ -163,7 +157,6 @@ static const struct mistake mistakes[] = {
     {"window-garbage", window_garbage, MPI_ERR_WIN, {"MPI_Win_get_group", "win is 0x5eadbeef"}},
     {"window-of-another-kind", window_of_another_kind, MPI_ERR_WIN, {"MPI_Win_free", "win is 0x"}},
     {"window-freed", window_freed, MPI_ERR_WIN, {"MPI_Win_attach", "win is 0x", "freed"}},
-    {"file", file, MPI_ERR_UNSUPPORTED_OPERATION, {"MPI_File_open", "not implemented"}},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 

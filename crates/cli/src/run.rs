@@ -217,7 +217,7 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
         chip.leave_multicast();
     } else if !chip.has_multicast() {
         return Err(format!(
-            "--multicast with --chip {name}: its description has no [network.data.multicast] and [network.control.multicast]"
+            "--multicast with --chip {name}: its description has no [network.data.multicast] and [network.control.multicast], or has finite buffers"
         ));
     }
     let ranks: u64 = options.parts.iter().map(|part| u64::from(part.ranks.unwrap_or(1))).sum();

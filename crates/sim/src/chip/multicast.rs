@@ -64,10 +64,7 @@ pub(super) fn check(plane: &Section<'_>, network: &Network) -> Result<()> {
     if network.multicasts_rightly() || !plane.has("multicast") {
         return Ok(());
     }
-    let reason = if network.parts_for_good() {
-        "with finite buffers: a packet that waits for room in several buffers at once can hold up others for ever, which is not modelled; leave out `buffers` and `channels`, or this"
-    } else {
-        "packets are copied where their ways part for good: expected the shape mesh, torus or crossbar"
-    };
+    let reason =
+        "packets are copied where their ways part for good: expected the shape mesh, torus or crossbar";
     Err(plane.refuse("multicast", reason))
 }
