@@ -1,8 +1,10 @@
 //! `corelace replay`: a recorded run on another machine.
 
+mod reader;
 mod recorded;
 mod script;
 mod table;
+mod whole;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -76,6 +78,7 @@ pub fn main(args: &ReplayArgs) -> Result<u8, String> {
     let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let failed = |error| format!("{}: {error}", workshop.path().display());
     recorded.script.write(workshop.path()).map_err(failed)?;
+    std::fs::write(workshop.path().join("steps.h"), script::HEADER).map_err(failed)?;
     let source = workshop.path().join("player.c");
     std::fs::write(&source, PLAYER).map_err(failed)?;
     let player = compile::compile(Language::C, &source, &crate::prefix::locate()?, false)?;

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "steps.h"
+
 enum { NO_REQUEST = 0xffffff };
 
 typedef struct {
@@ -113,17 +115,17 @@ static void collective(player_t *p, step_t s) {
     void *one = p->memory, *all = p->memory + s.amount;
 #define DO(BLOCKING, STARTING, ...) (wait ? BLOCKING(__VA_ARGS__) : STARTING(__VA_ARGS__, request))
     switch (s.what) {
-    case 16: DO(MPI_Barrier, MPI_Ibarrier, comm); break;
-    case 17: DO(MPI_Bcast_c, MPI_Ibcast_c, one, bytes, MPI_BYTE, s.peer, comm); break;
-    case 18: DO(MPI_Reduce_c, MPI_Ireduce_c, one, all, n, type, MPI_SUM, s.peer, comm); break;
-    case 19: DO(MPI_Allreduce_c, MPI_Iallreduce_c, one, all, n, type, MPI_SUM, comm); break;
-    case 20: DO(MPI_Gather_c, MPI_Igather_c, one, bytes, MPI_BYTE, all, bytes, MPI_BYTE, s.peer, comm); break;
-    case 21: DO(MPI_Scatter_c, MPI_Iscatter_c, all, bytes, MPI_BYTE, one, bytes, MPI_BYTE, s.peer, comm); break;
-    case 22: DO(MPI_Allgather_c, MPI_Iallgather_c, one, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm); break;
-    case 23: DO(MPI_Alltoall_c, MPI_Ialltoall_c, all, bytes, MPI_BYTE, p->memory + s.amount * (1 + (int64_t)size), bytes, MPI_BYTE, comm); break;
-    case 24: DO(MPI_Scan_c, MPI_Iscan_c, one, all, n, type, MPI_SUM, comm); break;
-    case 25: DO(MPI_Exscan_c, MPI_Iexscan_c, one, all, n, type, MPI_SUM, comm); break;
-    case 26: DO(MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c, all, one, n, type, MPI_SUM, comm); break;
+    case Barrier: DO(MPI_Barrier, MPI_Ibarrier, comm); break;
+    case Broadcast: DO(MPI_Bcast_c, MPI_Ibcast_c, one, bytes, MPI_BYTE, s.peer, comm); break;
+    case Reduce: DO(MPI_Reduce_c, MPI_Ireduce_c, one, all, n, type, MPI_SUM, s.peer, comm); break;
+    case Allreduce: DO(MPI_Allreduce_c, MPI_Iallreduce_c, one, all, n, type, MPI_SUM, comm); break;
+    case Gather: DO(MPI_Gather_c, MPI_Igather_c, one, bytes, MPI_BYTE, all, bytes, MPI_BYTE, s.peer, comm); break;
+    case Scatter: DO(MPI_Scatter_c, MPI_Iscatter_c, all, bytes, MPI_BYTE, one, bytes, MPI_BYTE, s.peer, comm); break;
+    case Allgather: DO(MPI_Allgather_c, MPI_Iallgather_c, one, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm); break;
+    case Alltoall: DO(MPI_Alltoall_c, MPI_Ialltoall_c, all, bytes, MPI_BYTE, p->memory + s.amount * (1 + (int64_t)size), bytes, MPI_BYTE, comm); break;
+    case Scan: DO(MPI_Scan_c, MPI_Iscan_c, one, all, n, type, MPI_SUM, comm); break;
+    case Exscan: DO(MPI_Exscan_c, MPI_Iexscan_c, one, all, n, type, MPI_SUM, comm); break;
+    case ReduceScatterBlock: DO(MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c, all, one, n, type, MPI_SUM, comm); break;
     default: fail("a step is unknown", "expected a collective");
     }
 #undef DO
@@ -148,50 +150,50 @@ static void one_sided(player_t *p, step_t s) {
     void *here = p->memory, *result = p->memory + s.amount;
     MPI_Group group;
     switch (s.what) {
-    case 32: MPI_Put_c(here, bytes, MPI_BYTE, s.peer, 0, bytes, MPI_BYTE, win); break;
-    case 33: MPI_Get_c(here, bytes, MPI_BYTE, s.peer, 0, bytes, MPI_BYTE, win); break;
-    case 34: MPI_Accumulate_c(here, n, type, s.peer, 0, n, type, MPI_SUM, win); break;
-    case 35: MPI_Get_accumulate_c(here, n, type, result, n, type, s.peer, 0, n, type, MPI_SUM, win); break;
-    case 36: MPI_Compare_and_swap(here, here, result, s.amount == 8 ? MPI_INT64_T : MPI_INT32_T, s.peer, 0, win); break;
-    case 40: MPI_Win_fence(0, win); break;
-    case 41: MPI_Win_lock(s.amount ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, s.peer, 0, win); break;
-    case 42: MPI_Win_unlock(s.peer, win); break;
-    case 43: MPI_Win_lock_all(0, win); break;
-    case 44: MPI_Win_unlock_all(win); break;
-    case 45: MPI_Win_flush_all(win); break;
-    case 46:
-    case 47:
+    case Put: MPI_Put_c(here, bytes, MPI_BYTE, s.peer, 0, bytes, MPI_BYTE, win); break;
+    case Get: MPI_Get_c(here, bytes, MPI_BYTE, s.peer, 0, bytes, MPI_BYTE, win); break;
+    case Accumulate: MPI_Accumulate_c(here, n, type, s.peer, 0, n, type, MPI_SUM, win); break;
+    case Fetch: MPI_Get_accumulate_c(here, n, type, result, n, type, s.peer, 0, n, type, MPI_SUM, win); break;
+    case Swap: MPI_Compare_and_swap(here, here, result, s.amount == 8 ? MPI_INT64_T : MPI_INT32_T, s.peer, 0, win); break;
+    case Fence: MPI_Win_fence(0, win); break;
+    case Lock: MPI_Win_lock(s.amount ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, s.peer, 0, win); break;
+    case Unlock: MPI_Win_unlock(s.peer, win); break;
+    case LockAll: MPI_Win_lock_all(0, win); break;
+    case UnlockAll: MPI_Win_unlock_all(win); break;
+    case Flush: MPI_Win_flush_all(win); break;
+    case Post:
+    case Start:
         group = peers(p, s.amount, s.object);
-        if (s.what == 46) MPI_Win_post(group, 0, win);
+        if (s.what == Post) MPI_Win_post(group, 0, win);
         else MPI_Win_start(group, 0, win);
         MPI_Group_free(&group);
         break;
-    case 48: MPI_Win_complete(win); break;
-    case 49: MPI_Win_wait(win); break;
-    default: fail("a step is unknown", "expected a step of version 1");
+    case Complete: MPI_Win_complete(win); break;
+    case WaitForAccesses: MPI_Win_wait(win); break;
+    default: fail("a step is unknown", "expected one of steps.h");
     }
 }
 
 static void play(player_t *p, step_t s) {
     switch (s.what) {
-    case 0: MPIX_Compute(s.amount); return;
-    case 1:
+    case Compute: MPIX_Compute(s.amount); return;
+    case Send:
         if (s.request == NO_REQUEST) MPI_Send_c(p->memory, s.amount, MPI_BYTE, s.peer, s.tag, MPI_COMM_WORLD);
         else MPI_Isend_c(p->memory, s.amount, MPI_BYTE, s.peer, s.tag, MPI_COMM_WORLD, &p->requests[s.request]);
         return;
-    case 2:
+    case Receive:
         if (s.request == NO_REQUEST)
             MPI_Recv_c(p->memory, s.amount, MPI_BYTE, s.peer, s.tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else MPI_Irecv_c(p->memory, s.amount, MPI_BYTE, s.peer, s.tag, MPI_COMM_WORLD, &p->requests[s.request]);
         return;
-    case 3: MPI_Wait(&p->requests[s.request], MPI_STATUS_IGNORE); return;
-    case 4:
+    case Wait: MPI_Wait(&p->requests[s.request], MPI_STATUS_IGNORE); return;
+    case WaitAll:
         for (int64_t i = 0; i < s.amount; i++, p->steps--) p->together[i] = p->requests[take(p).request];
         MPI_Waitall((int)s.amount, p->together, MPI_STATUSES_IGNORE);
         return;
     }
-    if (s.what == 46 || s.what == 47) p->steps -= s.amount;
-    if (s.what < 32) collective(p, s);
+    if (s.what == Post || s.what == Start) p->steps -= s.amount;
+    if (s.what < Put) collective(p, s);
     else one_sided(p, s);
 }
 

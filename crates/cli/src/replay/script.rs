@@ -15,10 +15,22 @@ const MARK: u64 = u64::from_le_bytes(*b"CLRPLAY1");
 /// The request of a step that waits itself.
 pub const NO_REQUEST: u32 = 0x00ff_ffff;
 
-/// What a step does; the player has the same numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum What {
+/// What steps do, once for the scripts and for the player.
+macro_rules! steps {
+    ($($(#[$about:meta])* $name:ident = $number:literal,)*) => {
+        /// What a step does.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum What {
+            $($(#[$about])* $name = $number,)*
+        }
+
+        /// The numbers for the player, which is C.
+        pub const HEADER: &str = concat!("enum {\n", $("    ", stringify!($name), " = ", $number, ",\n",)* "};\n");
+    };
+}
+
+steps! {
     /// `amount` cycles.
     Compute = 0,
     /// `amount` bytes to `peer`.

@@ -6,7 +6,8 @@ use serde_json::json;
 use trace::Job;
 
 use super::ReplayArgs;
-use super::recorded::{Recorded, Tally};
+use super::reader::Tally;
+use super::recorded::Recorded;
 
 /// A run where it was recorded and on another machine.
 pub struct Replayed<'a> {

@@ -11,7 +11,7 @@ use fabric::{Fabric, Node};
 /// Children of a node where every signal goes to one.
 const CHILDREN: u32 = 16;
 
-/// A node's place in the tree.
+/// A node's place in the tree. Nodes are counted as members of the world: where a job came later its first is not node 0 of the fabric, but there is no multicast there.
 pub(crate) enum Circle {
     /// By the nodes' numbers: what node and size of the world say.
     Numbers,

@@ -24,8 +24,8 @@ struct Asked<'a> {
     which: &'static str,
     comm: &'a Comm,
     root: Option<Root>,
-    /// Of the buffer, or of one member's block.
-    bytes: u64,
+    /// Of the buffer, or of one member's block: counted if somebody watches.
+    bytes: &'a dyn Fn() -> u64,
 }
 
 /// The length of a buffer that only some members give.
@@ -36,7 +36,7 @@ fn bytes_of(send: Option<&SendBuffer>, recv: Option<&RecvBuffer>) -> u64 {
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
-        let asked = Asked { which: "barrier", comm, root: None, bytes: 0 };
+        let asked = Asked { which: "barrier", comm, root: None, bytes: &|| 0 };
         if signals::serves(self.fabric(), comm) {
             self.show(&asked, ContextId::WORLD.collective(), -1);
             return Ok(Plan::by_signals(&self.lane, comm));
@@ -47,7 +47,7 @@ impl Rank {
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "bcast", comm, root: Some(root), bytes: buffer.bytes() };
+        let asked = Asked { which: "bcast", comm, root: Some(root), bytes: &|| buffer.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -69,7 +69,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "reduce", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        let asked = Asked { which: "reduce", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -88,7 +88,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        let asked = Asked { which: "allreduce", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "allreduce", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -109,7 +109,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "gather", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        let asked = Asked { which: "gather", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -146,7 +146,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "scatter", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        let asked = Asked { which: "scatter", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -176,7 +176,7 @@ impl Rank {
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        let asked = Asked { which: "allgather", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "allgather", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -203,7 +203,7 @@ impl Rank {
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        let asked = Asked { which: "alltoall", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "alltoall", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -251,7 +251,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        let asked = Asked { which: "scan", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "scan", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(&asked, scan::plan(self.shop(), send, recv, op, comm))
     }
 
@@ -264,7 +264,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        let asked = Asked { which: "exscan", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "exscan", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(&asked, scan::plan_exclusive(self.shop(), send, recv, op, comm))
     }
 
@@ -277,7 +277,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        let asked = Asked { which: "reduce_scatter_block", comm, root: None, bytes: recv.bytes() };
+        let asked = Asked { which: "reduce_scatter_block", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -366,6 +366,7 @@ impl Rank {
     #[inline(never)]
     fn show_observer(&self, asked: &Asked<'_>, context: ContextId, number: i32) {
         let Asked { which, comm, root, bytes } = *asked;
+        let bytes = bytes();
         let Ok(root) = root.map(|root| intra_root(root, comm)).transpose() else { return };
         if !comm.is_inter() {
             let members = comm.group();
