@@ -15,6 +15,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
         cheap_park: false,
         own_cores: false,
         maps_shared: false,
+        boards: false,
         ticks_per_second: chip.ticks_per_second(),
     }
 }

@@ -396,8 +396,8 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        const PLAIN: Caps = Caps { maps_shared: true, ..Caps::PLAIN };
-        const ROOMY: Caps = Caps { maps_shared: true, ..Caps::ROOMY };
+        const PLAIN: Caps = Caps { maps_shared: true, boards: true, ..Caps::PLAIN };
+        const ROOMY: Caps = Caps { maps_shared: true, boards: true, ..Caps::ROOMY };
         if self.waiting.is_roomy() { &ROOMY } else { &PLAIN }
     }
 

@@ -18,6 +18,9 @@ pub struct Caps {
     /// Nodes have memories of their own, and map what others have [allocated to be shared](crate::Memory::allocate_shared): messages from there need
     /// no call of the system, so a program that asks the library for memory is given such.
     pub maps_shared: bool,
+    /// Nodes of a cluster share memory in which each sees soon what another has written, and costs nobody but the two anything: collectives may go by it
+    /// instead of messages.
+    pub boards: bool,
     /// Length of a tick of [`Clock::now`](crate::Clock::now).
     pub ticks_per_second: u64,
 }
@@ -31,6 +34,7 @@ impl Caps {
         cheap_park: false,
         own_cores: false,
         maps_shared: false,
+        boards: false,
         ticks_per_second: 1_000_000_000,
     };
 

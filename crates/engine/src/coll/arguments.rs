@@ -10,21 +10,21 @@ pub(crate) fn intra_root(root: Root, comm: &Comm) -> Result<u32> {
     }
 }
 
-pub(super) fn check_root(root: u32, comm: &Comm) -> Result<()> {
+pub(crate) fn check_root(root: u32, comm: &Comm) -> Result<()> {
     comm.root(i64::from(root)).map(|_| ())
 }
 
-pub(super) fn in_place_off_root() -> Error {
+pub(crate) fn in_place_off_root() -> Error {
     Error::Buffer { reason: "MPI_IN_PLACE is allowed at the root only" }
 }
 
-pub(super) fn missing_at_root() -> Error {
+pub(crate) fn missing_at_root() -> Error {
     Error::Buffer { reason: "the root needs a buffer for all members" }
 }
 
 /// What is wrong if this member's own block does not fit into the place that it has for it. It takes part nevertheless, as one that has
 /// failed ([`Builder::fail`]): the others wait for it.
-pub(super) fn own_block(sent: u64, room: u64, comm: &Comm) -> Option<Error> {
+pub(crate) fn own_block(sent: u64, room: u64, comm: &Comm) -> Option<Error> {
     if sent > room {
         return Some(Error::Truncated { source: comm.rank(), tag: 0, received: sent, capacity: room });
     }
@@ -35,7 +35,7 @@ pub(super) fn own_block(sent: u64, room: u64, comm: &Comm) -> Option<Error> {
 }
 
 /// Buffers of a reduction that all members get something from: (value, where the result goes).
-pub(super) fn reduction_buffers(
+pub(crate) fn reduction_buffers(
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,

@@ -34,4 +34,6 @@ pub(crate) mod scatter;
 pub(crate) mod scatterv;
 
 pub(crate) use algorithms::{algorithms, find_algorithm};
-pub(crate) use arguments::intra_root;
+pub(crate) use arguments::{
+    check_root, in_place_off_root, intra_root, missing_at_root, own_block, reduction_buffers,
+};

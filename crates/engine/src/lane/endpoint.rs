@@ -1,6 +1,7 @@
 //! What a lane is made of.
 
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use core::cell::{Cell, OnceCell, RefCell};
 
 use fabric::{Fabric, Idle, Woke};
@@ -13,6 +14,7 @@ use crate::progress::core::Core;
 use crate::progress::tables::watch::{Begin, End};
 use crate::schedule::{Schedules, Workshop};
 use crate::values::contexts::Contexts;
+use crate::values::memory::board::Ended;
 use crate::values::tuning::Tuning;
 
 /// One end-point and everything that arrives there.
@@ -29,6 +31,8 @@ pub(crate) struct Lane {
     pub signal_barriers: Cell<u64>,
     /// This node's place in them, since the first.
     pub circle: OnceCell<Circle>,
+    /// Boards that this rank has left.
+    pub boards: Rc<Ended>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
     pub parks_first: bool,
     /// Tests and probes in a row that found nothing: they back off as waits do.
@@ -53,6 +57,7 @@ impl Lane {
             gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
             circle: OnceCell::new(),
+            boards: Rc::default(),
             parks_first,
             fruitless: Cell::new(0),
             lookout: OnceCell::new(),

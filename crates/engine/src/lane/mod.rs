@@ -2,6 +2,8 @@
 //!
 //! Here the engine meets the program again: a step of a schedule may call the user's own reduction. No borrow of the state is held meanwhile.
 
+pub(crate) mod asked;
+pub(crate) mod board;
 mod circle;
 pub(crate) mod complete;
 mod direct;

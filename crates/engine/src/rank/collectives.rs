@@ -5,49 +5,51 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use crate::coll::{self, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
+use crate::coll::{self, inter, neighbor, reduce_scatter, scan, scatter, scatterv};
 use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
+use crate::coll::{check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
 use crate::coll::{gather, gatherv, reduce};
+use crate::lane::asked::Asked;
+use crate::lane::board::Call;
 use crate::lane::signals;
-use crate::progress::tables::watch::{Begin, Meeting};
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
 use crate::schedule::Steps;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
-use crate::values::ids::{ContextId, Root};
-use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+use crate::values::ids::Root;
+use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
 use crate::values::op::Op;
-
-/// What a program asked for, for those who watch.
-struct Asked<'a> {
-    which: &'static str,
-    comm: &'a Comm,
-    root: Option<Root>,
-    /// Of the buffer, or of one member's block: counted if somebody watches.
-    bytes: &'a dyn Fn() -> u64,
-}
 
 /// The length of a buffer that only some members give.
 fn bytes_of(send: Option<&SendBuffer>, recv: Option<&RecvBuffer>) -> u64 {
     recv.map(RecvBuffer::bytes).or(send.map(SendBuffer::bytes)).unwrap_or(0)
 }
 
+/// The root, if it is one of the communicator's own group.
+fn in_group(root: Root) -> Option<u32> {
+    if let Root::Rank(rank) = root { Some(rank) } else { None }
+}
+
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
-        let asked = Asked { which: "barrier", comm, root: None, bytes: &|| 0 };
-        if signals::serves(self.fabric(), comm) {
-            self.show(&asked, ContextId::WORLD.collective(), -1);
-            return Ok(Plan::by_signals(&self.lane, comm));
+        if self.lane.may_board(comm, "barrier") || signals::serves(self.fabric(), comm) {
+            return Ok(self.to_be_made(comm, Call::Barrier));
         }
+        let asked = Asked { which: "barrier", comm, root: None, bytes: &|| 0 };
         self.planned_for(&asked, barrier::plan(self.shop(), comm.union()))
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "bcast", comm, root: Some(root), bytes: &|| buffer.bytes() };
+        if self.lane.may_board(comm, "bcast") {
+            let root = intra_root(root, comm)?;
+            check_root(root, comm)?;
+            return Ok(self.to_be_made(comm, Call::Bcast { data: Region::from(buffer), root }));
+        }
+        let asked = Asked { which: "bcast", comm, root: in_group(root), bytes: &|| buffer.bytes() };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -69,7 +71,23 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "reduce", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
+        if self.lane.may_board(comm, "reduce") {
+            let root = intra_root(root, comm)?;
+            check_root(root, comm)?;
+            let target = recv.filter(|_| comm.rank() == root).map(Region::from);
+            let value = match (send, &target) {
+                (Some(send), _) => Region::from(send),
+                (None, Some(target)) => target.clone(),
+                (None, None) if comm.rank() == root => return Err(missing_at_root()),
+                (None, None) => return Err(in_place_off_root()),
+            };
+            if comm.rank() == root && target.is_none() {
+                return Err(missing_at_root());
+            }
+            op.check_reduction(value.datatype())?;
+            return Ok(self.to_be_made(comm, Call::Reduce { value, target, op: op.clone(), root }));
+        }
+        let asked = Asked { which: "reduce", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -88,6 +106,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if self.lane.may_board(comm, "allreduce") {
+            let (value, target) = reduction_buffers(send, recv, op)?;
+            return Ok(self.to_be_made(comm, Call::Allreduce { value, target, op: op.clone() }));
+        }
         let asked = Asked { which: "allreduce", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
@@ -109,7 +131,19 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "gather", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
+        if self.lane.may_board(comm, "gather") {
+            let root = intra_root(root, comm)?;
+            check_root(root, comm)?;
+            let call = if comm.rank() == root {
+                let all = Region::from(recv.ok_or_else(missing_at_root)?);
+                let own = send.map_or_else(|| all.block(root), Region::from);
+                Call::Gather { own, all: Some(all), root }
+            } else {
+                Call::Gather { own: Region::from(send.ok_or_else(in_place_off_root)?), all: None, root }
+            };
+            return Ok(self.to_be_made(comm, call));
+        }
+        let asked = Asked { which: "gather", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -146,7 +180,19 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        let asked = Asked { which: "scatter", comm, root: Some(root), bytes: &|| bytes_of(send, recv) };
+        if self.lane.may_board(comm, "scatter") {
+            let root = intra_root(root, comm)?;
+            check_root(root, comm)?;
+            let call = if comm.rank() == root {
+                let all = Region::from(send.ok_or_else(missing_at_root)?);
+                let own = recv.map_or_else(|| all.block(root), Region::from);
+                Call::Scatter { own, all: Some(all), root }
+            } else {
+                Call::Scatter { own: Region::from(recv.ok_or_else(in_place_off_root)?), all: None, root }
+            };
+            return Ok(self.to_be_made(comm, call));
+        }
+        let asked = Asked { which: "scatter", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
         self.planned_for(
             &asked,
             if comm.is_inter() {
@@ -176,6 +222,11 @@ impl Rank {
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if self.lane.may_board(comm, "allgather") {
+            let all = Region::from(recv);
+            let own = send.map_or_else(|| all.block(comm.rank()), Region::from);
+            return Ok(self.to_be_made(comm, Call::Allgather { own, all }));
+        }
         let asked = Asked { which: "allgather", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
@@ -203,6 +254,12 @@ impl Rank {
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if let Some(send) = send
+            && self.lane.may_board(comm, "alltoall")
+        {
+            let (send, recv) = (Region::from(send), Region::from(recv));
+            return Ok(self.to_be_made(comm, Call::Alltoall { send, recv }));
+        }
         let asked = Asked { which: "alltoall", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(
             &asked,
@@ -346,32 +403,17 @@ impl Rank {
         self.planned(neighbor::alltoallv(self.shop(), send, recv, comm))
     }
 
+    /// A call that memory which the members share may serve.
+    fn to_be_made(&self, comm: &Comm, call: Call) -> Plan<'_> {
+        Plan::to_be_made(&self.lane, comm, call)
+    }
+
     /// Steps that this rank's lane is to run, of which observers are told what was asked for.
     fn planned_for(&self, asked: &Asked<'_>, steps: Result<Steps>) -> Result<Plan<'_>> {
         if let Ok(steps) = &steps {
-            self.show(asked, steps.context, steps.tag.value());
+            self.lane.show(asked, steps.context, steps.tag.value());
         }
         self.planned(steps)
-    }
-
-    /// Tells the observer, if there is one, of a collective whose messages have this context and tag.
-    #[inline]
-    fn show(&self, asked: &Asked<'_>, context: ContextId, number: i32) {
-        if self.is_observed() {
-            self.show_observer(asked, context, number);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn show_observer(&self, asked: &Asked<'_>, context: ContextId, number: i32) {
-        let Asked { which, comm, root, bytes } = *asked;
-        let bytes = bytes();
-        let Ok(root) = root.map(|root| intra_root(root, comm)).transpose() else { return };
-        if !comm.is_inter() {
-            let members = comm.group();
-            self.lane.begins(|| Begin::Collective(Meeting { which, context, number, root, bytes, members }));
-        }
     }
 
     /// Steps that this rank's lane is to run.

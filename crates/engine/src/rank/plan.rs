@@ -1,7 +1,7 @@
 //! A collective that is described and ready to run, in one of MPI's three forms.
 
-use crate::coll::barrier;
-use crate::lane::{Lane, signals};
+use crate::lane::Lane;
+use crate::lane::board::Call;
 use crate::schedule::Steps;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
@@ -16,8 +16,8 @@ pub struct Plan<'r> {
 
 enum What {
     Steps(Steps),
-    /// A barrier by the fabric's signals, which have a blocking form only.
-    Signals(Comm),
+    /// What memory that the members share may serve, or signals: they have a blocking form only.
+    Call(Comm, Call),
     /// It was begun.
     Gone,
 }
@@ -27,8 +27,8 @@ impl<'r> Plan<'r> {
         Plan { lane, what: What::Steps(steps) }
     }
 
-    pub(crate) fn by_signals(lane: &'r Lane, comm: &Comm) -> Plan<'r> {
-        Plan { lane, what: What::Signals(comm.clone()) }
+    pub(crate) fn to_be_made(lane: &'r Lane, comm: &Comm, call: Call) -> Plan<'r> {
+        Plan { lane, what: What::Call(comm.clone(), call) }
     }
 
     /// Takes part and waits until it is done (the blocking form).
@@ -36,7 +36,7 @@ impl<'r> Plan<'r> {
     pub fn wait(mut self) -> Result<()> {
         match core::mem::replace(&mut self.what, What::Gone) {
             What::Steps(steps) => self.lane.run(steps),
-            What::Signals(comm) => signals::run(self.lane, &comm),
+            What::Call(comm, call) => call.run(self.lane, &comm),
             What::Gone => Ok(()),
         }
     }
@@ -56,7 +56,7 @@ impl<'r> Plan<'r> {
     fn steps(&mut self) -> Result<Steps> {
         match core::mem::replace(&mut self.what, What::Gone) {
             What::Steps(steps) => Ok(steps),
-            What::Signals(comm) => barrier::plan(self.lane.shop(), &comm),
+            What::Call(comm, call) => call.steps(self.lane, &comm),
             What::Gone => unreachable!("a plan is begun once"),
         }
     }

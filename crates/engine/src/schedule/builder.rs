@@ -13,7 +13,7 @@ use crate::values::op::Op;
 use crate::values::request::RequestId;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
-const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
+pub(crate) const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
 
 /// The tag of a group-wide creation: another one for each tag of the user's, and never `i32::MIN`, which means any.
 fn group_tag(tag: Tag) -> Tag {

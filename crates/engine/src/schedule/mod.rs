@@ -11,7 +11,7 @@ mod home;
 mod pool;
 mod steps;
 
-pub(crate) use builder::Builder;
+pub(crate) use builder::{Builder, COLLECTIVE_TAGS};
 pub(crate) use home::Home;
 pub(crate) use pool::{Schedules, Workshop};
 pub(crate) use steps::{Identity, Next, Pending, Schedule, Spread, Step, Steps, WORD_BYTES};

@@ -15,6 +15,7 @@ use fabric::Node;
 use crate::values::error::{Error, Result};
 use crate::values::group::{Group, GroupComparison};
 use crate::values::ids::{ContextId, Dest, Source};
+use crate::values::memory::board::Board;
 use crate::values::topology::{Neighbors, Topology};
 
 /// A communicator. Cheap to clone; all clones are the same communicator.
@@ -41,6 +42,10 @@ struct Inner {
     collectives: Cell<u32>,
     /// Partitioned sends that this process has set up on it.
     channels: Cell<u32>,
+    /// Calls of it that its board could serve, until it has one or not.
+    served: Cell<u32>,
+    /// What its members share for collectives, if they do: set once, by all of them in the same call.
+    board: OnceCell<Option<Board>>,
     /// Its topology, and with whom this process exchanges there. Set once, when the communicator is made.
     topology: OnceCell<Arc<(Topology, Neighbors)>>,
 }
@@ -98,6 +103,8 @@ impl Comm {
             rank,
             collectives: Cell::new(0),
             channels: Cell::new(0),
+            served: Cell::new(0),
+            board: OnceCell::new(),
             topology: OnceCell::new(),
         }))
     }
@@ -297,6 +304,23 @@ impl Comm {
         let number = self.0.collectives.get();
         self.0.collectives.set(number.wrapping_add(1));
         number
+    }
+
+    /// Its board, if its members have agreed on having one or not.
+    #[inline]
+    pub(crate) fn board(&self) -> Option<Option<&Board>> {
+        self.0.board.get().map(Option::as_ref)
+    }
+
+    /// What they have agreed on.
+    pub(crate) fn set_board(&self, board: Option<Board>) {
+        let _ = self.0.board.set(board);
+    }
+
+    /// How many calls there were that a board could have served, this one counted: the same at all members.
+    pub(crate) fn next_served(&self) -> u32 {
+        self.0.served.set(self.0.served.get() + 1);
+        self.0.served.get()
     }
 
     /// A number for the next partitioned send of this process.

@@ -61,6 +61,7 @@ impl Habitual {
             dma: habits.agent,
             world_signals: habits.cluster_ranks == u32::MAX,
             own_cores: habits.own_cores,
+            boards: habits.boards,
             ..*inner.caps()
         };
         let routes = (0..inner.nodes()).map(|peer| route(&inner, &habits, peer)).collect();

@@ -31,6 +31,8 @@ pub struct Habits {
     pub shares_nothing: bool,
     /// Every rank seems to have a core of its own.
     pub own_cores: bool,
+    /// Collectives may go by memory that the ranks share.
+    pub boards: bool,
     /// Puts carry notices.
     pub notices: bool,
     /// Nodes have words that others may claim.
@@ -82,6 +84,7 @@ pub const PLAIN: Habits = Habits {
     apart: false,
     shares_nothing: false,
     own_cores: false,
+    boards: false,
     notices: false,
     claims: true,
     slow_transfers: 0,
@@ -103,6 +106,8 @@ pub const PLAIN: Habits = Habits {
 pub fn all_habits() -> Vec<(&'static str, Habits)> {
     vec![
         ("plain", PLAIN),
+        ("boards", Habits { boards: true, ..PLAIN }),
+        ("boards, own cores", Habits { boards: true, own_cores: true, workers: 2, ..PLAIN }),
         ("two workers", Habits { workers: 2, ..PLAIN }),
         ("split eager", Habits { letter_max: 96, eager_max: 1000, ..PLAIN }),
         (

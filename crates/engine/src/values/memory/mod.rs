@@ -6,6 +6,7 @@
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
 mod block;
+pub(crate) mod board;
 pub(crate) mod desk;
 pub(crate) mod far_ground;
 pub(crate) mod far_words;
@@ -19,17 +20,24 @@ mod region;
 mod scatter;
 mod scratch;
 mod shared_memory;
+pub(crate) mod turns;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod wide;
 pub(crate) mod words;
 
-/// What [`words`] are made of.
+/// What [`words`] and [`turns`] are made of.
 mod sync {
     pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
     /// Writes a word before this thread reads any other. An exchange is as good as a fence, and cheaper on the machines of today.
     #[inline]
     pub fn write_in_order(word: &AtomicU32, value: u32) {
+        word.swap(value, Ordering::SeqCst);
+    }
+
+    /// As [`write_in_order`], for a long one.
+    #[inline]
+    pub fn write_long_in_order(word: &AtomicU64, value: u64) {
         word.swap(value, Ordering::SeqCst);
     }
 

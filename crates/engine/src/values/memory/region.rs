@@ -7,6 +7,8 @@
 
 use core::ptr;
 
+use fabric::{Audience, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
+
 use crate::values::datatype::{Datatype, Layout};
 use crate::values::memory::{Apply, RecvBuffer, SendBuffer};
 
@@ -22,7 +24,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    pub(super) fn at(base: *mut u8, count: u64, datatype: &Datatype) -> Region {
+    pub(in crate::values) fn at(base: *mut u8, count: u64, datatype: &Datatype) -> Region {
         Region { base, count, datatype: datatype.clone() }
     }
 
@@ -105,7 +107,26 @@ impl Region {
         unsafe { RecvBuffer::new(self.base, self.count, &self.datatype) }
     }
 
+    /// Lets the others read it where it lies, in one piece; until the collective that it belongs to has ended at all members.
+    pub fn expose(&self, fabric: &dyn Fabric) -> Result<Key, PortalError> {
+        debug_assert!(self.is_contiguous());
+        let (base, len) = (self.base, self.bytes() as usize);
+        let region = fabric::Region { base, len, kind: MemoryKind::Host, read_only: false };
+        // SAFETY: the invariant of this file; others only get from it.
+        unsafe { fabric.expose(region, Audience::All) }
+    }
+
+    /// Reads bytes from byte `from` on of what a peer has [exposed](Region::expose), as many as this holds in one piece.
+    pub fn get(&self, fabric: &dyn Fabric, peer: Node, key: &Key, from: u64) -> Result<Ticket, PortalError> {
+        debug_assert!(self.is_contiguous());
+        let len = self.bytes() as usize;
+        let (local, remote) = (Shape::contiguous(0, len), Shape::contiguous(from as usize, len));
+        // SAFETY: the invariant of this file, and the peer keeps its own exposed until all have read it.
+        unsafe { fabric.get(peer, self.base, &local, key, &remote, Mover::Core) }
+    }
+
     /// Copies as many bytes as both hold, from one layout into another.
+    #[inline]
     pub fn copy_to(&self, target: &Region) {
         let len = self.bytes().min(target.bytes());
         if len == 0 || (self.base == target.base && self.datatype.same(&target.datatype)) {

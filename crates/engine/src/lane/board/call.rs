@@ -1,0 +1,219 @@
+//! A collective that a board may serve, as it was asked for.
+
+use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
+use crate::lane::asked::Asked;
+use crate::lane::board::{long, short};
+use crate::lane::{Lane, signals};
+use crate::schedule::Steps;
+use crate::values::comm::Comm;
+use crate::values::error::Result;
+use crate::values::ids::ContextId;
+use crate::values::memory::Region;
+use crate::values::memory::board::Board;
+use crate::values::op::Op;
+
+/// What this member does in it. Blocks of several members are given by the first one.
+pub(crate) enum Call {
+    Barrier,
+    Bcast {
+        data: Region,
+        root: u32,
+    },
+    /// `value` and `target` are the same memory for MPI_IN_PLACE.
+    Allreduce {
+        value: Region,
+        target: Region,
+        op: Op,
+    },
+    /// The target is the root's.
+    Reduce {
+        value: Region,
+        target: Option<Region>,
+        op: Op,
+        root: u32,
+    },
+    /// `own` is its block of `all` for MPI_IN_PLACE.
+    Allgather {
+        own: Region,
+        all: Region,
+    },
+    /// All blocks are the root's.
+    Gather {
+        own: Region,
+        all: Option<Region>,
+        root: u32,
+    },
+    Scatter {
+        own: Region,
+        all: Option<Region>,
+        root: u32,
+    },
+    /// Not in place.
+    Alltoall {
+        send: Region,
+        recv: Region,
+    },
+}
+
+/// How a board serves a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    /// By its rooms.
+    Short,
+    /// Where the data lie.
+    Long,
+}
+
+/// Longest broadcast that goes by a room: from here on a copy out of the root's memory, which needs the system, takes less time than two.
+const BCAST_SHORT: u64 = 16 << 10;
+
+/// Longest block that goes by a room.
+const BLOCK_SHORT: u64 = 4 << 10;
+
+/// Shortest block that is worth a call of the system of its own.
+const BLOCK_LONG: u64 = 1 << 10;
+
+impl Call {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Call::Barrier => "barrier",
+            Call::Bcast { .. } => "bcast",
+            Call::Allreduce { .. } => "allreduce",
+            Call::Reduce { .. } => "reduce",
+            Call::Allgather { .. } => "allgather",
+            Call::Gather { .. } => "gather",
+            Call::Scatter { .. } => "scatter",
+            Call::Alltoall { .. } => "alltoall",
+        }
+    }
+
+    /// What tells it from the others on a board.
+    pub fn kind(&self) -> u8 {
+        match self {
+            Call::Barrier => 1,
+            Call::Bcast { .. } => 2,
+            Call::Allreduce { .. } => 3,
+            Call::Reduce { .. } => 4,
+            Call::Allgather { .. } => 5,
+            Call::Gather { .. } => 6,
+            Call::Scatter { .. } => 7,
+            Call::Alltoall { .. } => 8,
+        }
+    }
+
+    /// Bytes of the buffer, or of one member's block: what all members agree on.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Call::Barrier => 0,
+            Call::Bcast { data, .. } => data.bytes(),
+            Call::Allreduce { value, .. } | Call::Reduce { value, .. } => value.bytes(),
+            Call::Allgather { all, .. } => all.bytes(),
+            Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
+            Call::Alltoall { recv, .. } => recv.bytes(),
+        }
+    }
+
+    fn root(&self) -> Option<u32> {
+        match self {
+            Call::Bcast { root, .. }
+            | Call::Reduce { root, .. }
+            | Call::Gather { root, .. }
+            | Call::Scatter { root, .. } => Some(*root),
+            _ => None,
+        }
+    }
+
+    /// How a board of so many members serves it, if it does. All members come to the same answer, by what they agree on.
+    fn form(&self, members: u32) -> Option<Form> {
+        let (bytes, room) = (self.bytes(), Board::room(members));
+        let together = bytes.saturating_mul(members.into());
+        let fits = |is_short: bool| is_short.then_some(Form::Short);
+        match self {
+            Call::Barrier => Some(Form::Short),
+            Call::Bcast { .. } => Some(if bytes <= room.min(BCAST_SHORT) { Form::Short } else { Form::Long }),
+            Call::Allreduce { value, op, .. } | Call::Reduce { value, op, .. } if !is_plain(value, op) => {
+                None
+            }
+            Call::Allreduce { .. } => Some(if bytes <= room { Form::Short } else { Form::Long }),
+            Call::Reduce { .. } | Call::Gather { .. } => fits(bytes <= room.min(BLOCK_SHORT)),
+            Call::Allgather { .. } => {
+                Some(if bytes <= room.min(BLOCK_SHORT) { Form::Short } else { Form::Long })
+            }
+            Call::Scatter { .. } => fits(together <= room),
+            Call::Alltoall { .. } if together <= room => Some(Form::Short),
+            Call::Alltoall { .. } => (bytes >= BLOCK_LONG).then_some(Form::Long),
+        }
+    }
+
+    /// The same by messages.
+    pub fn steps(&self, lane: &Lane, comm: &Comm) -> Result<Steps> {
+        let shop = lane.shop();
+        let other = |region: &Region, than: &Region| (!region.same_place(than)).then(|| region.to_send());
+        let steps = match self {
+            Call::Barrier => barrier::plan(shop, comm),
+            Call::Bcast { data, root } => bcast::plan(shop, &data.to_receive(), *root, comm),
+            Call::Allreduce { value, target, op } => {
+                allreduce::plan(shop, other(value, target).as_ref(), &target.to_receive(), op, comm)
+            }
+            Call::Reduce { value, target, op, root } => {
+                let send = match target {
+                    Some(target) => other(value, target),
+                    None => Some(value.to_send()),
+                };
+                let recv = target.as_ref().map(Region::to_receive);
+                reduce::plan(shop, send.as_ref(), recv.as_ref(), op, *root, comm)
+            }
+            Call::Allgather { own, all } => {
+                let send = other(own, &all.block(comm.rank()));
+                allgather::plan(shop, send.as_ref(), &all.to_receive(), comm)
+            }
+            Call::Gather { own, all, root } => {
+                let send = match all {
+                    Some(all) => other(own, &all.block(*root)),
+                    None => Some(own.to_send()),
+                };
+                let recv = all.as_ref().map(Region::to_receive);
+                gather::plan(shop, send.as_ref(), recv.as_ref(), *root, comm)
+            }
+            Call::Scatter { own, all, root } => {
+                let is_in_place = all.as_ref().is_some_and(|all| own.same_place(&all.block(*root)));
+                let recv = (!is_in_place).then(|| own.to_receive());
+                scatter::plan(shop, all.as_ref().map(Region::to_send).as_ref(), recv.as_ref(), *root, comm)
+            }
+            Call::Alltoall { send, recv } => {
+                alltoall::plan(shop, Some(&send.to_send()), &recv.to_receive(), comm)
+            }
+        }?;
+        lane.show(&self.asked(comm, &|| self.bytes()), steps.context, steps.tag.value());
+        Ok(steps)
+    }
+
+    fn asked<'a>(&self, comm: &'a Comm, bytes: &'a dyn Fn() -> u64) -> Asked<'a> {
+        Asked { which: self.name(), comm, root: self.root(), bytes }
+    }
+
+    /// Does it, on the communicator's board if that serves it.
+    pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
+        if let Some(form) = self.form(comm.size())
+            && let Some(board) = lane.board_of(comm)?
+            && (form == Form::Short || board.ways.reach)
+        {
+            return match form {
+                Form::Short => short::run(lane, comm, board, self),
+                Form::Long => long::run(lane, comm, board, self),
+            };
+        }
+        if let Call::Barrier = self
+            && signals::serves(lane.fabric(), comm)
+        {
+            lane.show(&self.asked(comm, &|| 0), ContextId::WORLD.collective(), -1);
+            return signals::run(lane, comm);
+        }
+        lane.run(self.steps(lane, comm)?)
+    }
+}
+
+/// Elements of a predefined type, which is the same at all members, without gaps.
+fn is_plain(value: &Region, op: &Op) -> bool {
+    op.as_builtin().is_some() && value.is_contiguous()
+}

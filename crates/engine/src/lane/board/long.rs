@@ -1,0 +1,217 @@
+//! Collectives of long data: each member names its memory on the board, and the others read it where it lies.
+//!
+//! Cost: every byte that a member needs is copied once, by itself, straight from whoever has it; an all-reduction reads each value once and each result once. Members meet before anybody
+//! reads and once more before anybody may change what was read.
+
+use fabric::{Key, PortalError, Ticket};
+
+use crate::lane::Lane;
+use crate::lane::board::call::Call;
+use crate::lane::board::short::{misfit, slice};
+use crate::lane::board::turn::Turn;
+use crate::values::comm::Comm;
+use crate::values::error::{Error, Result};
+use crate::values::memory::board::Board;
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::Op;
+
+/// Bytes that are combined at a time, while they are in the core's cache.
+const PIECE: u64 = 64 << 10;
+
+pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
+    let begin = || Turn::begin((lane, comm, board), call);
+    match call {
+        Call::Bcast { data, root } => bcast(begin(), data, *root),
+        Call::Allreduce { value, target, op } => allreduce(begin(), value, target, op),
+        Call::Allgather { own, all } => allgather(begin(), own, all),
+        Call::Alltoall { send, recv } => alltoall(begin(), send, recv),
+        Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => {
+            Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
+        }
+    }
+}
+
+/// Data in one piece: where they are, or a copy.
+struct Piece {
+    region: Region,
+    _copy: Option<Scratch>,
+}
+
+impl Piece {
+    fn of(data: &Region, turn: &Turn<'_>) -> Piece {
+        if let Some(region) = data.as_bytes(turn.byte()) {
+            return Piece { region, _copy: None };
+        }
+        let mut scratch = Scratch::unwritten(data.bytes() as usize);
+        let region = scratch.region(data.bytes(), turn.byte());
+        data.copy_to(&region);
+        Piece { region, _copy: Some(scratch) }
+    }
+}
+
+/// Names memory for the others, and publishes that.
+fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
+    turn.make_room(0)?;
+    let mut keys = [Key([0; 4]); 2];
+    for (key, piece) in keys.iter_mut().zip(pieces) {
+        match piece.expose(turn.lane.fabric()) {
+            Ok(exposed) => *key = exposed,
+            Err(error) => fail(turn, turn.me(), error),
+        }
+    }
+    turn.board.lay_keys(turn.number, &keys[..pieces.len()], turn.byte());
+    turn.publish(turn.me(), turn.failed.is_some());
+    Ok(())
+}
+
+/// Reads from what a member has named, from byte `from` on, as many as the region holds.
+fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) {
+    let fabric = turn.lane.fabric();
+    let node = turn.comm.node(member);
+    let read = |into: &Region| -> core::result::Result<(), PortalError> {
+        let ticket = into.get(fabric, node, key, from)?;
+        while ticket != Ticket::DONE && !fabric.done(ticket)? {
+            core::hint::spin_loop();
+        }
+        Ok(())
+    };
+    let fetched = match into.as_bytes(turn.byte()) {
+        Some(bytes) => read(&bytes),
+        None => {
+            let mut scratch = Scratch::unwritten(into.bytes() as usize);
+            let bytes = scratch.region(into.bytes(), turn.byte());
+            read(&bytes).map(|()| bytes.copy_to(into))
+        }
+    };
+    if let Err(error) = fetched {
+        fail(turn, member, error);
+    }
+}
+
+#[cold]
+fn fail(turn: &mut Turn<'_>, member: u32, error: PortalError) {
+    turn.failed.get_or_insert(match error {
+        PortalError::PeerLost => Error::PeerLost { node: turn.comm.node(member).0 },
+        _ => Error::PeerMemory { node: turn.comm.node(member).0, role: "send" },
+    });
+}
+
+fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Key {
+    turn.board.key(member, number, place, turn.byte())
+}
+
+fn bcast(mut turn: Turn<'_>, data: &Region, root: u32) -> Result<()> {
+    if turn.me() == root {
+        let piece = Piece::of(data, &turn);
+        offer(&mut turn, &[&piece.region])?;
+        turn.await_all_done()?;
+    } else {
+        turn.await_data(root)?;
+        if turn.failed.is_none() {
+            let key = key(&turn, root, turn.number, 0);
+            fetch(&mut turn, root, &key, 0, data);
+        }
+    }
+    turn.finish()
+}
+
+/// Waits until all have named their memory: false if one has failed, which all learn.
+fn meet(turn: &mut Turn<'_>) -> Result<bool> {
+    turn.meet(|_| {})?;
+    turn.has_met();
+    Ok(turn.failed.is_none())
+}
+
+/// Nobody changes what others may still read.
+fn part_company(mut turn: Turn<'_>) -> Result<()> {
+    turn.next();
+    turn.publish(turn.me(), turn.failed.is_some());
+    turn.meet(|_| {})?;
+    turn.has_met();
+    turn.finish()
+}
+
+fn allgather(mut turn: Turn<'_>, own: &Region, all: &Region) -> Result<()> {
+    turn.failed = misfit(own, all, turn.comm);
+    let piece = Piece::of(own, &turn);
+    offer(&mut turn, &[&piece.region])?;
+    if !meet(&mut turn)? {
+        return turn.finish();
+    }
+    own.copy_to(&all.block(turn.me()));
+    for member in turn.others() {
+        let key = key(&turn, member, turn.number, 0);
+        fetch(&mut turn, member, &key, 0, &all.block(member));
+    }
+    part_company(turn)
+}
+
+fn alltoall(mut turn: Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
+    turn.failed = misfit(send, recv, turn.comm);
+    let (me, block) = (turn.me(), recv.bytes());
+    let piece = Piece::of(&send.blocks(0, turn.members()), &turn);
+    offer(&mut turn, &[&piece.region])?;
+    if !meet(&mut turn)? {
+        return turn.finish();
+    }
+    send.block(me).copy_to(&recv.block(me));
+    for member in turn.others() {
+        let key = key(&turn, member, turn.number, 0);
+        fetch(&mut turn, member, &key, block * u64::from(me), &recv.block(member));
+    }
+    part_company(turn)
+}
+
+fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
+    let (me, members, size) = (turn.me(), turn.members(), value.datatype().size());
+    offer(&mut turn, &[value, target])?;
+    if !meet(&mut turn)? {
+        return turn.finish();
+    }
+    let named = turn.number;
+    let (first, count) = slice(value.count(), me, members);
+    let each = (PIECE / size).max(1);
+    let room = (each * size) as usize;
+    let (mut sum, mut operand) = (Scratch::unwritten(room), Scratch::unwritten(room));
+    for at in (first..first + count).step_by(each as usize) {
+        let many = each.min(first + count - at);
+        let sum = sum.region(many, value.datatype());
+        let operand = operand.region(many, value.datatype());
+        combine(&mut turn, value, (at, many), op, (&sum, &operand));
+        sum.copy_to(&target.elements(at, many));
+    }
+    turn.next();
+    turn.publish(me, turn.failed.is_some());
+    if meet(&mut turn)? {
+        for member in turn.others() {
+            let (first, count) = slice(value.count(), member, members);
+            let key = key(&turn, member, named, 1);
+            fetch(&mut turn, member, &key, first * size, &target.elements(first, count));
+        }
+    }
+    part_company(turn)
+}
+
+/// Combines some elements of all values in the order of ranks, the highest first.
+fn combine(
+    turn: &mut Turn<'_>,
+    value: &Region,
+    (first, count): (u64, u64),
+    op: &Op,
+    (sum, operand): (&Region, &Region),
+) {
+    let from = first * value.datatype().size();
+    for member in (0..turn.members()).rev() {
+        let is_first = member == turn.members() - 1;
+        if member == turn.me() {
+            let own = value.elements(first, count);
+            if is_first { own.copy_to(sum) } else { op.combine(&own, sum) }
+        } else {
+            let key = key(turn, member, turn.number, 0);
+            fetch(turn, member, &key, from, if is_first { sum } else { operand });
+            if !is_first {
+                op.combine(operand, sum);
+            }
+        }
+    }
+}

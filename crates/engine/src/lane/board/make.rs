@@ -1,0 +1,114 @@
+//! How a communicator's members come to a board: in a call that they all make, after some that went by messages, so that communicators which are hardly used have none.
+
+use alloc::vec::Vec;
+
+use fabric::Key;
+
+use crate::coll::{allreduce, bcast};
+use crate::lane::Lane;
+use crate::values::comm::Comm;
+use crate::values::datatype::{Basic, Datatype};
+use crate::values::error::Result;
+use crate::values::memory::board::{Board, Ways};
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::{Builtin, Op};
+
+/// The call that makes the board.
+const MADE_IN: u32 = 6;
+
+/// Most members of one: whoever arrives last reads all seats.
+const MEMBERS: u32 = 1024;
+
+/// What a member says of itself: bits that all must say.
+const ATTACHED: u64 = 1;
+/// Messages of its collectives are not recorded, nor counted.
+const UNSEEN: u64 = 2;
+const OWN_CORES: u64 = 4;
+const REACH: u64 = 8;
+
+impl Lane {
+    /// True if the members of a communicator could share a board, and nobody wants a certain algorithm.
+    #[inline]
+    pub fn may_board(&self, comm: &Comm, collective: &'static str) -> bool {
+        self.fabric().caps().boards
+            && !comm.is_inter()
+            && comm.lane() == 0
+            && (2..=MEMBERS).contains(&comm.size())
+            && self.schedules.preferred(collective).is_none()
+    }
+
+    /// The board of a communicator, which is made in one of the first calls that ask for it.
+    #[inline]
+    pub fn board_of<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
+        match comm.board() {
+            Some(board) => Ok(board),
+            None => self.next_to_board(comm),
+        }
+    }
+
+    #[cold]
+    fn next_to_board<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
+        if comm.next_served() < MADE_IN {
+            return Ok(None);
+        }
+        let board = self.make_board(comm)?;
+        comm.set_board(board);
+        Ok(comm.board().flatten())
+    }
+
+    /// The first member allocates the memory and tells the others; all attach it, and have a board if all could.
+    fn make_board(&self, comm: &Comm) -> Result<Option<Board>> {
+        let fabric = self.fabric();
+        self.boards.clear(fabric);
+        let (me, members) = (comm.rank(), comm.size());
+        let allocated = if me == 0 { Board::allocate(fabric, members).ok() } else { None };
+        let Key(words) = allocated.unwrap_or(Key([0; 4]));
+        let key = Key(
+            self.agree(words, |words| self.run(bcast::plan(self.shop(), &words.to_receive(), 0, comm)?))?
+        );
+        let base = if key == Key([0; 4]) { None } else { Board::attach(fabric, &key).ok() };
+        let reach = (0..members).all(|member| fabric.route(comm.node(member)).get);
+        let says = [
+            (base.is_some(), ATTACHED),
+            (!self.is_observed(), UNSEEN),
+            (fabric.caps().own_cores, OWN_CORES),
+            (reach, REACH),
+        ];
+        let mine = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
+        let [all] = self.agree([mine], |words| {
+            let op = Op::builtin(Builtin::Band);
+            self.run(allreduce::plan(self.shop(), None, &words.to_receive(), &op, comm)?)
+        })?;
+        let ways = Ways { own_cores: all & OWN_CORES != 0, reach: all & REACH != 0 };
+        match base {
+            Some(base) if all & ATTACHED != 0 && all & UNSEEN != 0 => {
+                Ok(Some(Board::new((base, key), (me, members), ways, self.boards.clone())))
+            }
+            Some(_) => {
+                Board::give_up(fabric, &key);
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Words that a collective changes.
+    fn agree<const N: usize>(
+        &self,
+        words: [u64; N],
+        by: impl FnOnce(&Region) -> Result<()>,
+    ) -> Result<[u64; N]> {
+        let mut scratch = Scratch::zeroed(N * 8);
+        let region = scratch.region(N as u64, &Datatype::basic(Basic::U64));
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        region.store(&bytes);
+        by(&region)?;
+        let mut bytes = bytes;
+        region.load(&mut bytes);
+        let mut read = [0; N];
+        for (word, bytes) in read.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_ne_bytes(*bytes);
+        }
+        Ok(read)
+    }
+}

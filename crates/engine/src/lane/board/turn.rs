@@ -1,0 +1,246 @@
+//! One turn of a board, as a member takes it: what it lays down, whom it waits for, and what it learns of them.
+//!
+//! A member that fails takes part without data, and says so: whoever needs them fails in the same way, so everybody ends. A member that is in another collective publishes another
+//! mark, which nobody takes for the one expected: then all wait, and what each waits for can be asked.
+
+use core::hint;
+
+use fabric::{Idle, Woke};
+
+use crate::lane::board::call::Call;
+use crate::lane::statement::Interest;
+use crate::lane::{Lane, signals};
+use crate::schedule::{COLLECTIVE_TAGS, Identity};
+use crate::values::comm::Comm;
+use crate::values::datatype::Datatype;
+use crate::values::error::{Error, Result};
+use crate::values::memory::Region;
+use crate::values::memory::board::{Board, Said};
+
+/// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
+const GLANCES: u32 = 64;
+
+/// Rounds of a wait in which a member with a core of its own does not sleep: some 50 us.
+const AWAKE: u32 = 1500;
+
+/// Rounds in which one that shares its core yields: each is a turn for those who are late.
+const YIELDS: u32 = 64;
+
+/// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
+const FLAT: u32 = 16;
+
+/// A turn that this member takes part in.
+pub(super) struct Turn<'a> {
+    pub lane: &'a Lane,
+    pub comm: &'a Comm,
+    pub board: &'a Board,
+    pub number: u64,
+    kind: u8,
+    /// The bytes that all members agree on.
+    bytes: u64,
+    identity: Identity,
+    pub failed: Option<Error>,
+}
+
+impl<'a> Turn<'a> {
+    /// Begins the next turn.
+    pub fn begin((lane, comm, board): (&'a Lane, &'a Comm, &'a Board), call: &Call) -> Turn<'a> {
+        let (bytes, context) = (call.bytes(), comm.context().collective());
+        let number = (comm.next_collective() % COLLECTIVE_TAGS) as i32;
+        let agreed = Some(bytes).filter(|_| !matches!(call, Call::Barrier));
+        let identity = Identity { name: call.name(), context, number, bytes: agreed };
+        Turn {
+            lane,
+            comm,
+            board,
+            number: board.next_turn(),
+            kind: call.kind(),
+            bytes,
+            identity,
+            failed: None,
+        }
+    }
+
+    /// Another turn of the same collective.
+    pub fn next(&mut self) {
+        self.number = self.board.next_turn();
+        self.kind |= 0x80;
+    }
+
+    pub fn me(&self) -> u32 {
+        self.comm.rank()
+    }
+
+    pub fn members(&self) -> u32 {
+        self.board.members()
+    }
+
+    pub fn byte(&self) -> &'a Datatype {
+        &self.lane.schedules.byte
+    }
+
+    /// True if members look at each other's notes.
+    pub fn is_flat(&self) -> bool {
+        self.board.ways.own_cores && self.members() <= FLAT
+    }
+
+    /// Waits until this member may lay so many bytes down.
+    pub fn make_room(&self, bytes: u64) -> Result<()> {
+        let needed = self.board.needs(self.number, bytes);
+        if self.board.is_passed(needed) {
+            return Ok(());
+        }
+        self.pass(needed)
+    }
+
+    /// Waits until all others are done with a turn.
+    #[cold]
+    fn pass(&self, turn: u64) -> Result<()> {
+        let mut least = u64::MAX;
+        for member in self.others() {
+            self.wait(member, || self.board.done(member) >= turn)?;
+            least = least.min(self.board.done(member));
+        }
+        self.board.has_passed(least);
+        Ok(())
+    }
+
+    /// Waits until all others are done with this turn.
+    pub fn await_all_done(&self) -> Result<()> {
+        self.pass(self.number)
+    }
+
+    /// Lays down data and publishes them.
+    pub fn offer(&self, data: &Region) -> Result<()> {
+        self.make_room(data.bytes())?;
+        self.board.lay_down(self.me(), self.number, data, self.byte());
+        self.publish(self.me(), self.failed.is_some());
+        Ok(())
+    }
+
+    /// Publishes what was laid down at a seat.
+    pub fn publish(&self, seat: u32, failed: bool) {
+        self.board.publish(seat, self.number, self.kind, Said { bytes: self.bytes, failed });
+        self.wake(seat);
+    }
+
+    /// Wakes those who sleep until a seat has something for them.
+    #[inline]
+    fn wake(&self, seat: u32) {
+        if self.board.anybody_sleeps() {
+            self.wake_sleepers(seat);
+        }
+    }
+
+    #[cold]
+    fn wake_sleepers(&self, seat: u32) {
+        for member in self.board.waiting_for(seat).filter(|member| *member != self.me()) {
+            // One that is gone need not be woken.
+            let _ = signals::call_up(self.lane.fabric(), self.comm.node(member));
+        }
+    }
+
+    /// Waits until a seat shows this turn's mark.
+    #[inline]
+    pub fn await_note(&self, seat: u32) -> Result<()> {
+        self.wait(seat, || self.board.shows(seat, self.number, self.kind))
+    }
+
+    /// Waits for the note of a member whose data this one needs, and compares what it says with what is expected.
+    #[inline]
+    pub fn await_data(&mut self, member: u32) -> Result<()> {
+        self.await_note(member)?;
+        self.inspect(member);
+        Ok(())
+    }
+
+    fn inspect(&mut self, member: u32) {
+        let said = self.board.said(member, self.number);
+        if said != (Said { bytes: self.bytes, failed: false }) && self.failed.is_none() {
+            let (received, expected) = (if said.failed { 0 } else { said.bytes }, self.bytes);
+            self.failed = Some(if received > expected {
+                Error::Truncated { source: member, tag: 0, received, capacity: expected }
+            } else {
+                Error::Short { source: member, received, expected }
+            });
+        }
+    }
+
+    /// The others, from the next on, so that not all look at the same one first.
+    pub fn others(&self) -> impl Iterator<Item = u32> + use<> {
+        let (me, members) = (self.me(), self.members());
+        (1..members).map(move |step| (me + step) % members)
+    }
+
+    /// Waits until all have published, and learns of those who failed. Where not all look at all others, the last who arrives does `last` before it lets the others go on.
+    pub fn meet(&mut self, last: impl FnOnce(&mut Self)) -> Result<()> {
+        if self.is_flat() {
+            for member in self.others() {
+                self.await_data(member)?;
+            }
+        } else if self.board.is_last() {
+            for member in self.others() {
+                self.await_data(member)?;
+            }
+            if self.failed.is_none() {
+                last(self);
+            }
+            self.publish(self.board.middle(), self.failed.is_some());
+        } else {
+            let middle = self.board.middle();
+            self.await_note(middle)?;
+            if self.board.said(middle, self.number).failed {
+                self.others().for_each(|member| self.inspect(member));
+            }
+        }
+        Ok(())
+    }
+
+    /// All have begun this turn, so they are done with the one before.
+    pub fn has_met(&self) {
+        self.board.has_passed(self.number - 1);
+    }
+
+    /// This member is done.
+    pub fn finish(self) -> Result<()> {
+        self.board.finish(self.number);
+        self.wake(self.me());
+        self.lane.schedules.passed.set(Some(self.identity));
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// Waits for something that a seat's member, or whoever writes to it, publishes.
+    #[inline]
+    pub fn wait(&self, seat: u32, done: impl Fn() -> bool) -> Result<()> {
+        let glances = if self.board.ways.own_cores { GLANCES } else { 1 };
+        for _ in 0..glances {
+            if done() {
+                return Ok(());
+            }
+            hint::spin_loop();
+        }
+        self.wait_long(seat, &done)
+    }
+
+    #[cold]
+    fn wait_long(&self, seat: u32, done: &dyn Fn() -> bool) -> Result<()> {
+        let lane = self.lane;
+        let interest = Interest::Collective(self.identity);
+        let mut stretch = 0;
+        for rounds in 0..if self.board.ways.own_cores { AWAKE } else { YIELDS } {
+            if done() {
+                return Ok(());
+            }
+            lane.progress();
+            lane.core.borrow_mut().check_fault(lane.fabric())?;
+            let woke = lane.park(rounds, Idle::Briefly);
+            if woke != Woke::Again {
+                stretch = lane.look_up(woke, stretch, interest)?;
+            }
+        }
+        self.board.lie_down(seat);
+        let waited = lane.wait_about(interest, |_| done());
+        self.board.get_up();
+        waited
+    }
+}

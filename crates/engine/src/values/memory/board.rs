@@ -1,0 +1,368 @@
+//! The board of a communicator: memory that its members share, where each has a seat to lay down what the others read in a collective.
+//!
+//! ```text
+//! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle |
+//! seat: | done | NOTES notes of 128 bytes | two rooms |
+//! ```
+//!
+//! Collectives on a board are counted: its *turns*. In a turn a member may lay down data at its seat, short ones in the turn's note and longer ones in the turn's room, and then
+//! publishes the note's mark: turn and kind. Others read what lies under the mark that they expect. The *middle* is a seat that the last who arrives writes to.
+//!
+//! **Invariant:** what was laid down in a turn stays until all members are done with that turn. A member says of itself that it is done, and lays something down in a note
+//! or room only when all are done with the turn that used it before ([`Board::needs`]): so one reads what nobody writes, and this file's copies are safe to call.
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell, UnsafeCell};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use fabric::{Fabric, Key, PortalError};
+use smallvec::SmallVec;
+
+use super::turns;
+use crate::values::datatype::Datatype;
+use crate::values::memory::Region;
+
+/// Members that write to different lines do not take them from each other: a line, and the one that is fetched with it.
+const LINE: usize = 128;
+
+/// Notes of a seat, used in turn: so far a member may be ahead of the others in collectives that need not wait for them.
+const NOTES: u64 = 8;
+
+/// Rooms of a seat.
+const ROOMS: u64 = 2;
+
+/// Bytes that fit into a note.
+pub(crate) const NOTE_BYTES: u64 = 112;
+
+/// The longest room: longer data are better read where they lie.
+const ROOM_MOST: usize = 32 << 10;
+
+/// The shortest.
+const ROOM_LEAST: usize = 2 << 10;
+
+/// Bytes that the first room of all seats may take together.
+const ROOMS_TOGETHER: usize = 1 << 20;
+
+/// What a member lays down for a turn.
+#[repr(C, align(128))]
+struct Note {
+    mark: AtomicU64,
+    /// What it says of itself (see [`Said`]).
+    said: AtomicU64,
+    data: UnsafeCell<[u8; NOTE_BYTES as usize]>,
+}
+
+/// The start of the memory: all zero at first.
+#[repr(C)]
+struct Front {
+    arrivals: Apart<AtomicU64>,
+    sleepers: Apart<AtomicU32>,
+    /// Members that will not use it any more.
+    left: Apart<AtomicU32>,
+}
+
+/// On lines of its own.
+#[repr(C, align(128))]
+struct Apart<T>(T);
+
+const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == 3 * LINE);
+
+/// What a note says beside its mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Said {
+    /// Of the data; of one member's block where there is one for each.
+    pub bytes: u64,
+    /// The member has failed, and takes part without data.
+    pub failed: bool,
+}
+
+const FAILED: u64 = 1 << 63;
+
+impl Said {
+    fn to_word(self) -> u64 {
+        self.bytes | if self.failed { FAILED } else { 0 }
+    }
+
+    fn of_word(word: u64) -> Said {
+        Said { bytes: word & !FAILED, failed: word & FAILED != 0 }
+    }
+}
+
+/// The memory, as one member has it.
+#[derive(Debug)]
+pub(crate) struct Board {
+    base: *mut u8,
+    key: Key,
+    me: u32,
+    members: u32,
+    /// Turns that this member has begun.
+    turn: Cell<u64>,
+    /// A turn that all members are known to be done with.
+    known: Cell<u64>,
+    /// How members wait, as they have agreed.
+    pub ways: Ways,
+    ended: Rc<Ended>,
+}
+
+/// What the members of a board have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ways {
+    /// Each has a core of its own.
+    pub own_cores: bool,
+    /// Each can read the memory of all others.
+    pub reach: bool,
+}
+
+/// Boards that this rank has left, until their memory is given back.
+#[derive(Default, Debug)]
+pub(crate) struct Ended(RefCell<Vec<Left>>);
+
+#[derive(Debug)]
+struct Left {
+    base: *mut u8,
+    key: Key,
+    /// Its members, if this one has allocated it.
+    members: Option<u32>,
+}
+
+impl Ended {
+    /// Gives memory back: its mapping, and the memory itself when nobody uses it any more.
+    pub fn clear(&self, fabric: &dyn Fabric) {
+        self.0.borrow_mut().retain(|Left { base, key, members }| {
+            // SAFETY: mapped until it is released here.
+            let left = unsafe { &(*base.cast::<Front>()).left.0 }.load(Ordering::Acquire);
+            let in_use = members.is_some_and(|members| left < members);
+            if !in_use {
+                // SAFETY: this rank has left it; if it is the owner, all have.
+                unsafe { fabric.release_shared(key) };
+            }
+            in_use
+        });
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        self.front().left.0.fetch_add(1, Ordering::AcqRel);
+        let members = (self.me == 0).then_some(self.members);
+        self.ended.0.borrow_mut().push(Left { base: self.base, key: self.key, members });
+    }
+}
+
+impl Board {
+    /// Bytes of a room where there are so many members.
+    pub const fn room(members: u32) -> u64 {
+        let fair = ROOMS_TOGETHER / (members as usize + 1) / LINE * LINE;
+        let most = if fair < ROOM_MOST { fair } else { ROOM_MOST };
+        (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
+    }
+
+    /// Memory for a board, which its first member allocates.
+    pub fn allocate(fabric: &dyn Fabric, members: u32) -> Result<Key, PortalError> {
+        let bytes = Board::seats(members) + (members as usize + 1) * Board::seat_bytes(members);
+        fabric.allocate_shared(bytes).map(|shared| shared.key)
+    }
+
+    /// Memory that was allocated, and that nobody will use.
+    pub fn give_up(fabric: &dyn Fabric, key: &Key) {
+        // SAFETY: as said.
+        unsafe { fabric.release_shared(key) };
+    }
+
+    /// The memory at a member.
+    pub fn attach(fabric: &dyn Fabric, key: &Key) -> Result<*mut u8, PortalError> {
+        fabric.attach_shared(key)
+    }
+
+    /// The board in memory that all members have attached.
+    pub fn new(
+        (base, key): (*mut u8, Key),
+        (me, members): (u32, u32),
+        ways: Ways,
+        ended: Rc<Ended>,
+    ) -> Board {
+        Board { base, key, me, members, turn: Cell::new(0), known: Cell::new(0), ways, ended }
+    }
+
+    pub fn members(&self) -> u32 {
+        self.members
+    }
+
+    /// The seat that the last who arrives writes to.
+    pub fn middle(&self) -> u32 {
+        self.members
+    }
+
+    /// The next turn: the same at all members, who begin their collectives in one order.
+    pub fn next_turn(&self) -> u64 {
+        self.turn.set(self.turn.get() + 1);
+        self.turn.get()
+    }
+
+    /// The turn that all must be done with before this member may lay so many bytes down.
+    pub fn needs(&self, turn: u64, bytes: u64) -> u64 {
+        turn.saturating_sub(if bytes <= NOTE_BYTES { NOTES } else { ROOMS })
+    }
+
+    /// True if all are known to be done with a turn.
+    #[inline]
+    pub fn is_passed(&self, turn: u64) -> bool {
+        self.known.get() >= turn
+    }
+
+    /// This member has learnt that all are done with a turn.
+    #[inline]
+    pub fn has_passed(&self, turn: u64) {
+        self.known.set(self.known.get().max(turn));
+    }
+
+    /// The turn that a member is done with.
+    #[inline]
+    pub fn done(&self, member: u32) -> u64 {
+        turns::reached(self.done_word(member))
+    }
+
+    /// This member is done with a turn.
+    #[inline]
+    pub fn finish(&self, turn: u64) {
+        turns::publish(self.done_word(self.me), turn);
+    }
+
+    /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
+    #[inline]
+    pub fn lay_down(&self, seat: u32, turn: u64, data: &Region, byte: &Datatype) {
+        if data.bytes() > 0 {
+            data.copy_to(&self.part(seat, turn, data.bytes(), (0, data.bytes()), byte));
+        }
+    }
+
+    /// Lays down the names of memory that others may read.
+    pub fn lay_keys(&self, turn: u64, keys: &[Key], byte: &Datatype) {
+        let bytes: SmallVec<[u8; 2 * Key::BYTES]> = keys.iter().flat_map(Key::to_bytes).collect();
+        self.part(self.me, turn, bytes.len() as u64, (0, bytes.len() as u64), byte).store(&bytes);
+    }
+
+    /// The name that lies at a seat in this place among such.
+    pub fn key(&self, seat: u32, turn: u64, place: usize, byte: &Datatype) -> Key {
+        let mut bytes = [0; Key::BYTES];
+        let from = place * Key::BYTES;
+        self.part(seat, turn, NOTE_BYTES, (from as u64, Key::BYTES as u64), byte).load(&mut bytes);
+        Key::from_bytes(&bytes).expect("a key's bytes")
+    }
+
+    /// Publishes what was laid down.
+    #[inline]
+    pub fn publish(&self, seat: u32, turn: u64, kind: u8, said: Said) {
+        let note = self.note(seat, turn);
+        note.said.store(said.to_word(), Ordering::Relaxed);
+        turns::publish(&note.mark, mark(turn, kind));
+    }
+
+    /// True if a seat's note of this turn and kind is published.
+    #[inline]
+    pub fn shows(&self, seat: u32, turn: u64, kind: u8) -> bool {
+        turns::shows(&self.note(seat, turn).mark, mark(turn, kind))
+    }
+
+    /// What it says.
+    #[inline]
+    pub fn said(&self, seat: u32, turn: u64) -> Said {
+        Said::of_word(self.note(seat, turn).said.load(Ordering::Relaxed))
+    }
+
+    /// A part of what lies at a seat for a turn, of `whole` bytes: `count` elements from byte `from` on.
+    ///
+    /// # Panics
+    /// If it does not lie inside.
+    pub fn part(
+        &self,
+        seat: u32,
+        turn: u64,
+        whole: u64,
+        (from, count): (u64, u64),
+        datatype: &Datatype,
+    ) -> Region {
+        assert!(
+            whole <= Board::room(self.members) && from + count * datatype.size() <= whole,
+            "a part of a room"
+        );
+        let place = if whole <= NOTE_BYTES {
+            self.note(seat, turn).data.get().cast::<u8>()
+        } else {
+            let before = size_of::<Apart<AtomicU64>>() + NOTES as usize * LINE;
+            let room = (turn % ROOMS) as usize * Board::room(self.members) as usize;
+            self.seat(seat).wrapping_add(before + room)
+        };
+        Region::at(place.wrapping_add(from as usize), count, datatype)
+    }
+
+    /// True for the last who arrives.
+    #[inline]
+    pub fn is_last(&self) -> bool {
+        turns::is_last(&self.front().arrivals.0, self.members.into())
+    }
+
+    /// This member may sleep until a seat's note is published, or its member is done.
+    pub fn lie_down(&self, seat: u32) {
+        turns::lie_down(&self.front().sleepers.0, self.asleep(self.me), seat + 1);
+    }
+
+    pub fn get_up(&self) {
+        turns::get_up(&self.front().sleepers.0, self.asleep(self.me));
+    }
+
+    /// True if somebody sleeps: to be asked after something was published.
+    #[inline]
+    pub fn anybody_sleeps(&self) -> bool {
+        turns::anybody_sleeps(&self.front().sleepers.0)
+    }
+
+    /// The members who sleep until a seat's note is published.
+    pub fn waiting_for(&self, seat: u32) -> impl Iterator<Item = u32> {
+        (0..self.members).filter(move |member| turns::is_awaited(self.asleep(*member), seat + 1))
+    }
+
+    /// Where the seats begin.
+    const fn seats(members: u32) -> usize {
+        (size_of::<Front>() + members as usize * size_of::<AtomicU32>()).next_multiple_of(LINE)
+    }
+
+    const fn seat_bytes(members: u32) -> usize {
+        size_of::<Apart<AtomicU64>>() + NOTES as usize * LINE + ROOMS as usize * Board::room(members) as usize
+    }
+
+    fn seat(&self, seat: u32) -> *mut u8 {
+        assert!(seat <= self.members, "a seat of the board");
+        self.base.wrapping_add(Board::seats(self.members) + seat as usize * Board::seat_bytes(self.members))
+    }
+
+    fn front(&self) -> &Front {
+        // SAFETY: the memory begins with it, is mapped while the board lives, and is valid zeroed.
+        unsafe { &*self.base.cast::<Front>() }
+    }
+
+    fn asleep(&self, member: u32) -> &AtomicU32 {
+        assert!(member < self.members, "a member of the board");
+        let place =
+            self.base.wrapping_add(size_of::<Front>()).cast::<AtomicU32>().wrapping_add(member as usize);
+        // SAFETY: as above; there is a word for each member.
+        unsafe { &*place }
+    }
+
+    fn done_word(&self, member: u32) -> &AtomicU64 {
+        // SAFETY: as above; a seat begins with it.
+        unsafe { &(*self.seat(member).cast::<Apart<AtomicU64>>()).0 }
+    }
+
+    fn note(&self, seat: u32, turn: u64) -> &Note {
+        let notes = self.seat(seat).wrapping_add(size_of::<Apart<AtomicU64>>()).cast::<Note>();
+        // SAFETY: as above; the data of a note are touched by raw pointers alone.
+        unsafe { &*notes.wrapping_add((turn % NOTES) as usize) }
+    }
+}
+
+#[inline]
+fn mark(turn: u64, kind: u8) -> u64 {
+    turn << 8 | u64::from(kind)
+}

@@ -1,0 +1,54 @@
+//! How members who share memory tell each other that something lies there: marks that are published, counters of arrivals, and who sleeps until somebody else has published.
+//! Nothing here waits.
+//!
+//! The words are [`sync`](super::sync)'s, so that `engine/tests/loom.rs` runs this very file under every order of its steps.
+
+use super::sync::{AtomicU32, AtomicU64, Ordering, in_order, write_in_order, write_long_in_order};
+
+/// Publishes a mark: whoever sees it sees what this member wrote before. In order with the look for [sleepers](is_awaited) that follows.
+#[inline]
+pub(crate) fn publish(word: &AtomicU64, mark: u64) {
+    write_long_in_order(word, mark);
+}
+
+/// True once exactly this mark is there.
+#[inline]
+pub(crate) fn shows(word: &AtomicU64, mark: u64) -> bool {
+    word.load(Ordering::SeqCst) == mark
+}
+
+/// The number that a member was last done with.
+#[inline]
+pub(crate) fn reached(word: &AtomicU64) -> u64 {
+    word.load(Ordering::SeqCst)
+}
+
+/// One more has arrived: true for the last of `members`, who sees what all others wrote before they arrived. Nobody arrives again before the last has let all go on.
+#[inline]
+pub(crate) fn is_last(arrivals: &AtomicU64, members: u64) -> bool {
+    (arrivals.fetch_add(1, Ordering::AcqRel) + 1).is_multiple_of(members)
+}
+
+/// A member that waits says whom it waits for, and looks once more before it sleeps.
+pub(crate) fn lie_down(sleepers: &AtomicU32, asleep: &AtomicU32, whom: u32) {
+    sleepers.fetch_add(1, Ordering::SeqCst);
+    write_in_order(asleep, whom);
+}
+
+/// It waits no longer.
+pub(crate) fn get_up(sleepers: &AtomicU32, asleep: &AtomicU32) {
+    asleep.store(0, Ordering::Release);
+    sleepers.fetch_sub(1, Ordering::Release);
+}
+
+/// After something was published: true if anybody sleeps at all, who then may wait for it.
+#[inline]
+pub(crate) fn anybody_sleeps(sleepers: &AtomicU32) -> bool {
+    in_order();
+    sleepers.load(Ordering::SeqCst) != 0
+}
+
+/// True if the member sleeps until this one has published.
+pub(crate) fn is_awaited(asleep: &AtomicU32, by: u32) -> bool {
+    asleep.load(Ordering::SeqCst) == by
+}
