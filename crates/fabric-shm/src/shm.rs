@@ -470,6 +470,10 @@ impl Park for ShmFabric {
         self.endpoint.my_doorbell().clear();
     }
 
+    fn fence_all(&self) -> bool {
+        self.waiting.fence_all()
+    }
+
     fn alarm(&self) -> Option<Box<dyn Alarm>> {
         let (lane, segment) = (self.lane.clone(), self.segment.clone());
         Some(Box::new(ShmAlarm { rank: self.me().0, lane, segment }))

@@ -103,6 +103,13 @@ pub trait Park {
         self.sleep(armed, None)
     }
 
+    /// Runs a barrier on every core that runs a node of the job: what this node wrote before, all others see when they look next; what they wrote before they last
+    /// looked, this one sees. So one that is about to sleep takes the cost of order on itself, and those who would wake it need no fence. False where there is no
+    /// such barrier, or it does not reach all nodes, as by default. Not for the path of messages. Never blocks.
+    fn fence_all(&self) -> bool {
+        false
+    }
+
     /// What wakes this rank from outside of the fabric; `None` where nothing can, as by default.
     fn alarm(&self) -> Option<Box<dyn Alarm>> {
         None

@@ -116,6 +116,15 @@ impl Waiting {
         self.for_room.is_some()
     }
 
+    /// Runs the heavy barrier, if there is one: it reaches all who have [registered](Waiting::new).
+    #[cold]
+    pub fn fence_all(&self) -> bool {
+        if let Some(barrier) = self.for_room {
+            barrier.run();
+        }
+        self.for_room.is_some()
+    }
+
     /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).
     #[inline(always)]
     pub fn finds_asleep(&self, bell: &Doorbell) -> bool {

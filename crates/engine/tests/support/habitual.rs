@@ -9,6 +9,7 @@ use super::{Habits, PortalHabit};
 
 thread_local! {
     static PUTS: Cell<Puts> = const { Cell::new(Puts { by_rank: 0, by_agent: 0 }) };
+    static LETTERS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Puts that the ranks of this worker have started.
@@ -23,6 +24,11 @@ pub struct Puts {
 /// Puts since the last question.
 pub fn puts() -> Puts {
     PUTS.replace(Puts { by_rank: 0, by_agent: 0 })
+}
+
+/// Letters that the ranks of this worker have posted.
+pub fn letters_posted() -> u64 {
+    LETTERS.get()
 }
 
 pub struct Habitual {
@@ -117,6 +123,7 @@ impl Mailbox for Habitual {
             return Err(PostError::Lost);
         }
         self.posts.set(self.posts.get() + 1);
+        LETTERS.set(LETTERS.get() + 1);
         if self.habits.refuse_every > 0 && self.posts.get().is_multiple_of(self.habits.refuse_every) {
             return Err(PostError::Full);
         }

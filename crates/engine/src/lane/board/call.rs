@@ -2,6 +2,7 @@
 
 use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
 use crate::lane::asked::Asked;
+use crate::lane::board::turn::is_flat;
 use crate::lane::board::{long, short};
 use crate::lane::{Lane, signals};
 use crate::schedule::Steps;
@@ -70,6 +71,9 @@ const BCAST_SHORT: u64 = 16 << 10;
 /// Longest block that goes by a room.
 const BLOCK_SHORT: u64 = 4 << 10;
 
+/// Shortest slice of an all-reduction that a member reads where it lies, if it need not share its core.
+const SLICE_LONG: u64 = 2 << 10;
+
 /// Shortest block that is worth a call of the system of its own.
 const BLOCK_LONG: u64 = 1 << 10;
 
@@ -123,26 +127,36 @@ impl Call {
         }
     }
 
-    /// How a board of so many members serves it, if it does. All members come to the same answer, by what they agree on.
-    fn form(&self, members: u32) -> Option<Form> {
+    /// True if a board of so many members can serve it. All members come to the same answer, by what they agree on.
+    fn suits_board(&self, members: u32) -> bool {
         let (bytes, room) = (self.bytes(), Board::room(members));
         let together = bytes.saturating_mul(members.into());
-        let fits = |is_short: bool| is_short.then_some(Form::Short);
         match self {
-            Call::Barrier => Some(Form::Short),
-            Call::Bcast { .. } => Some(if bytes <= room.min(BCAST_SHORT) { Form::Short } else { Form::Long }),
-            Call::Allreduce { value, op, .. } | Call::Reduce { value, op, .. } if !is_plain(value, op) => {
-                None
-            }
-            Call::Allreduce { .. } => Some(if bytes <= room { Form::Short } else { Form::Long }),
-            Call::Reduce { .. } | Call::Gather { .. } => fits(bytes <= room.min(BLOCK_SHORT)),
-            Call::Allgather { .. } => {
-                Some(if bytes <= room.min(BLOCK_SHORT) { Form::Short } else { Form::Long })
-            }
-            Call::Scatter { .. } => fits(together <= room),
-            Call::Alltoall { .. } if together <= room => Some(Form::Short),
-            Call::Alltoall { .. } => (bytes >= BLOCK_LONG).then_some(Form::Long),
+            Call::Barrier | Call::Bcast { .. } | Call::Allgather { .. } => true,
+            Call::Allreduce { value, op, .. } => is_plain(value, op),
+            Call::Reduce { value, op, .. } => is_plain(value, op) && bytes <= room.min(BLOCK_SHORT),
+            Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Scatter { .. } => together <= room,
+            Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
         }
+    }
+
+    /// How a board serves it that can; `flat` where members look at each other's notes. None if members cannot read each other's memory, and would have to.
+    fn form(&self, board: &Board, flat: bool) -> Option<Form> {
+        let (bytes, members, room) = (self.bytes(), board.members(), Board::room(board.members()));
+        let together = bytes.saturating_mul(members.into());
+        let fits = match self {
+            Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
+            Call::Allreduce { .. } if flat && board.ways.reach => {
+                bytes <= room && bytes < SLICE_LONG * u64::from(members)
+            }
+            Call::Allreduce { .. } => bytes <= room,
+            Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Alltoall { .. } if flat && board.ways.reach => together <= room && bytes <= BLOCK_LONG,
+            Call::Alltoall { .. } => together <= room,
+            Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => true,
+        };
+        if fits { Some(Form::Short) } else { board.ways.reach.then_some(Form::Long) }
     }
 
     /// The same by messages.
@@ -194,9 +208,9 @@ impl Call {
 
     /// Does it, on the communicator's board if that serves it.
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
-        if let Some(form) = self.form(comm.size())
+        if self.suits_board(comm.size())
             && let Some(board) = lane.board_of(comm)?
-            && (form == Form::Short || board.ways.reach)
+            && let Some(form) = self.form(board, is_flat(board))
         {
             return match form {
                 Form::Short => short::run(lane, comm, board, self),

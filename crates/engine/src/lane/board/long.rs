@@ -171,14 +171,11 @@ fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Re
     let named = turn.number;
     let (first, count) = slice(value.count(), me, members);
     let each = (PIECE / size).max(1);
-    let room = (each * size) as usize;
-    let (mut sum, mut operand) = (Scratch::unwritten(room), Scratch::unwritten(room));
+    let mut operand = Scratch::unwritten((each * size) as usize);
     for at in (first..first + count).step_by(each as usize) {
         let many = each.min(first + count - at);
-        let sum = sum.region(many, value.datatype());
         let operand = operand.region(many, value.datatype());
-        combine(&mut turn, value, (at, many), op, (&sum, &operand));
-        sum.copy_to(&target.elements(at, many));
+        combine(&mut turn, op, &value.elements(at, many), &target.elements(at, many), (at * size, &operand));
     }
     turn.next();
     turn.publish(me, turn.failed.is_some());
@@ -192,26 +189,14 @@ fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Re
     part_company(turn)
 }
 
-/// Combines some elements of all values in the order of ranks, the highest first.
-fn combine(
-    turn: &mut Turn<'_>,
-    value: &Region,
-    (first, count): (u64, u64),
-    op: &Op,
-    (sum, operand): (&Region, &Region),
-) {
-    let from = first * value.datatype().size();
-    for member in (0..turn.members()).rev() {
-        let is_first = member == turn.members() - 1;
-        if member == turn.me() {
-            let own = value.elements(first, count);
-            if is_first { own.copy_to(sum) } else { op.combine(&own, sum) }
-        } else {
-            let key = key(turn, member, turn.number, 0);
-            fetch(turn, member, &key, from, if is_first { sum } else { operand });
-            if !is_first {
-                op.combine(operand, sum);
-            }
-        }
+/// Combines this member's elements with those of the others, which lie from byte `from` on in their values, in the order of ranks from this one on: operations
+/// that a board serves are commutative. What comes goes to the target if that is free for it, else to `operand` first.
+fn combine(turn: &mut Turn<'_>, op: &Op, value: &Region, target: &Region, (from, operand): (u64, &Region)) {
+    let mut is_free = !value.same_place(target);
+    for member in turn.others() {
+        let key = key(turn, member, turn.number, 0);
+        fetch(turn, member, &key, from, if is_free { target } else { operand });
+        op.combine(if is_free { value } else { operand }, target);
+        is_free = false;
     }
 }

@@ -25,6 +25,7 @@ const ATTACHED: u64 = 1;
 const UNSEEN: u64 = 2;
 const OWN_CORES: u64 = 4;
 const REACH: u64 = 8;
+const FENCES: u64 = 16;
 
 impl Lane {
     /// True if the members of a communicator could share a board, and nobody wants a certain algorithm.
@@ -73,13 +74,15 @@ impl Lane {
             (!self.is_observed(), UNSEEN),
             (fabric.caps().own_cores, OWN_CORES),
             (reach, REACH),
+            (fabric.caps().own_cores && fabric.fence_all(), FENCES),
         ];
         let mine = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
         let [all] = self.agree([mine], |words| {
             let op = Op::builtin(Builtin::Band);
             self.run(allreduce::plan(self.shop(), None, &words.to_receive(), &op, comm)?)
         })?;
-        let ways = Ways { own_cores: all & OWN_CORES != 0, reach: all & REACH != 0 };
+        let (own_cores, reach, light) = (all & OWN_CORES != 0, all & REACH != 0, all & FENCES != 0);
+        let ways = Ways { own_cores, reach, light };
         match base {
             Some(base) if all & ATTACHED != 0 && all & UNSEEN != 0 => {
                 Ok(Some(Board::new((base, key), (me, members), ways, self.boards.clone())))

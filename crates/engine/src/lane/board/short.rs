@@ -9,8 +9,8 @@ use crate::lane::board::call::Call;
 use crate::lane::board::turn::Turn;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
-use crate::values::memory::Region;
-use crate::values::memory::board::Board;
+use crate::values::memory::board::{Board, NOTE_BYTES};
+use crate::values::memory::{Aside, Region};
 use crate::values::op::Op;
 
 /// Longest value that every member combines by itself: reading all of it takes less time than meeting twice.
@@ -100,15 +100,31 @@ pub(super) fn slice(count: u64, member: u32, members: u32) -> (u64, u64) {
     (first(member), first(member + 1) - first(member))
 }
 
-/// Combines some elements of all values on the board, the highest rank's first, in a place that is none of them.
+/// Combines some elements of all values on the board, the highest rank's first, in a place that is none of them. What others wrote is copied before it is
+/// combined: a copy waits for many lines of theirs at once.
 fn combine(turn: &Turn<'_>, op: &Op, like: &Region, (first, count): (u64, u64), into: &Region) {
     let (datatype, whole) = (like.datatype(), like.bytes());
-    let from = first * datatype.size();
-    let of = |member: u32| turn.board.part(member, turn.number, whole, (from, count), datatype);
+    let size = datatype.size();
+    let of = |member: u32, first: u64, count: u64| {
+        turn.board.part(member, turn.number, whole, (first * size, count), datatype)
+    };
     let last = turn.members() - 1;
-    of(last).copy_to(into);
-    for member in (0..last).rev() {
-        op.combine(&of(member), into);
+    of(last, first, count).copy_to(into);
+    if count * size <= NOTE_BYTES {
+        for member in (0..last).rev() {
+            op.combine(&of(member, first, count), into);
+        }
+        return;
+    }
+    let mut aside = Aside::new();
+    let each = Aside::BYTES / size;
+    for at in (0..count).step_by(each as usize) {
+        let many = each.min(count - at);
+        let operand = aside.region(many, datatype);
+        for member in (0..last).rev() {
+            of(member, first + at, many).copy_to(&operand);
+            op.combine(&operand, &into.elements(at, many));
+        }
     }
 }
 

@@ -29,6 +29,11 @@ const YIELDS: u32 = 64;
 /// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
 const FLAT: u32 = 16;
 
+/// True if members look at each other's notes.
+pub(super) fn is_flat(board: &Board) -> bool {
+    board.ways.own_cores && board.members() <= FLAT
+}
+
 /// A turn that this member takes part in.
 pub(super) struct Turn<'a> {
     pub lane: &'a Lane,
@@ -81,7 +86,7 @@ impl<'a> Turn<'a> {
 
     /// True if members look at each other's notes.
     pub fn is_flat(&self) -> bool {
-        self.board.ways.own_cores && self.members() <= FLAT
+        is_flat(self.board)
     }
 
     /// Waits until this member may lay so many bytes down.
@@ -239,6 +244,9 @@ impl<'a> Turn<'a> {
             }
         }
         self.board.lie_down(seat);
+        if self.board.ways.light {
+            lane.fabric().fence_all();
+        }
         let waited = lane.wait_about(interest, |_| done());
         self.board.get_up();
         waited

@@ -27,7 +27,7 @@ use crate::values::memory::Region;
 const LINE: usize = 128;
 
 /// Notes of a seat, used in turn: so far a member may be ahead of the others in collectives that need not wait for them.
-const NOTES: u64 = 8;
+const NOTES: u64 = 32;
 
 /// Rooms of a seat.
 const ROOMS: u64 = 2;
@@ -100,7 +100,7 @@ pub(crate) struct Board {
     turn: Cell<u64>,
     /// A turn that all members are known to be done with.
     known: Cell<u64>,
-    /// How members wait, as they have agreed.
+    /// What all members can do, as they have agreed.
     pub ways: Ways,
     ended: Rc<Ended>,
 }
@@ -112,6 +112,8 @@ pub(crate) struct Ways {
     pub own_cores: bool,
     /// Each can read the memory of all others.
     pub reach: bool,
+    /// Each runs a barrier on all cores before it sleeps.
+    pub light: bool,
 }
 
 /// Boards that this rank has left, until their memory is given back.
@@ -226,7 +228,7 @@ impl Board {
     /// This member is done with a turn.
     #[inline]
     pub fn finish(&self, turn: u64) {
-        turns::publish(self.done_word(self.me), turn);
+        self.show(self.done_word(self.me), turn);
     }
 
     /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
@@ -256,7 +258,12 @@ impl Board {
     pub fn publish(&self, seat: u32, turn: u64, kind: u8, said: Said) {
         let note = self.note(seat, turn);
         note.said.store(said.to_word(), Ordering::Relaxed);
-        turns::publish(&note.mark, mark(turn, kind));
+        self.show(&note.mark, mark(turn, kind));
+    }
+
+    #[inline]
+    fn show(&self, word: &AtomicU64, mark: u64) {
+        if self.ways.light { turns::publish_lightly(word, mark) } else { turns::publish(word, mark) }
     }
 
     /// True if a seat's note of this turn and kind is published.

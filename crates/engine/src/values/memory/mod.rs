@@ -41,6 +41,12 @@ mod sync {
         word.swap(value, Ordering::SeqCst);
     }
 
+    /// The part of a fence that is left to one thread where the other runs a barrier on all cores: the compiler keeps the order.
+    #[inline]
+    pub fn light_fence() {
+        core::sync::atomic::compiler_fence(Ordering::SeqCst);
+    }
+
     /// Between a word that was changed and one that is read: nothing, since both operations are in the order of all such.
     #[inline]
     pub fn in_order() {}
@@ -66,7 +72,7 @@ pub use lent::Lent;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;
-pub(crate) use scratch::Scratch;
+pub(crate) use scratch::{Aside, Scratch};
 pub use shared_memory::SharedMemory;
 
 /// Memory to send from: `count` elements of a datatype.

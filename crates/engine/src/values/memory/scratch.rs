@@ -14,6 +14,27 @@ pub(crate) struct Scratch(Vec<MaybeUninit<u128>>);
 /// Bytes of a word of the backing store, which sets the alignment.
 const WORD: usize = core::mem::size_of::<u128>();
 
+/// A short piece of such memory, on the stack.
+pub(crate) struct Aside([MaybeUninit<u128>; Aside::BYTES as usize / WORD]);
+
+impl Aside {
+    pub const BYTES: u64 = 4096;
+
+    /// The contents are undefined.
+    pub fn new() -> Aside {
+        Aside([MaybeUninit::uninit(); Aside::BYTES as usize / WORD])
+    }
+
+    /// The memory as `count` elements of a type without gaps, until it moves.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn region(&mut self, count: u64, datatype: &Datatype) -> Region {
+        assert!(count * datatype.size() <= Aside::BYTES && datatype.layout().is_contiguous());
+        Region::at(self.0.as_mut_ptr().cast(), count, datatype)
+    }
+}
+
 impl Scratch {
     /// Room for `bytes` bytes, all zero.
     pub fn zeroed(bytes: usize) -> Scratch {

@@ -3,12 +3,22 @@
 //!
 //! The words are [`sync`](super::sync)'s, so that `engine/tests/loom.rs` runs this very file under every order of its steps.
 
-use super::sync::{AtomicU32, AtomicU64, Ordering, in_order, write_in_order, write_long_in_order};
+use super::sync::{
+    AtomicU32, AtomicU64, Ordering, in_order, light_fence, write_in_order, write_long_in_order,
+};
 
 /// Publishes a mark: whoever sees it sees what this member wrote before. In order with the look for [sleepers](is_awaited) that follows.
 #[inline]
 pub(crate) fn publish(word: &AtomicU64, mark: u64) {
     write_long_in_order(word, mark);
+}
+
+/// As [`publish`], where whoever lies down makes sure that all others see it, and that it sees what they have written before they look: then neither this nor the look needs
+/// more than the compiler's order.
+#[inline]
+pub(crate) fn publish_lightly(word: &AtomicU64, mark: u64) {
+    word.store(mark, Ordering::Release);
+    light_fence();
 }
 
 /// True once exactly this mark is there.
@@ -29,7 +39,7 @@ pub(crate) fn is_last(arrivals: &AtomicU64, members: u64) -> bool {
     (arrivals.fetch_add(1, Ordering::AcqRel) + 1).is_multiple_of(members)
 }
 
-/// A member that waits says whom it waits for, and looks once more before it sleeps.
+/// A member that waits says whom it waits for, and looks once more before it sleeps; after the barrier of [`publish_lightly`], where members publish so.
 pub(crate) fn lie_down(sleepers: &AtomicU32, asleep: &AtomicU32, whom: u32) {
     sleepers.fetch_add(1, Ordering::SeqCst);
     write_in_order(asleep, whom);

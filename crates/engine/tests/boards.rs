@@ -1,0 +1,253 @@
+//! Collectives by memory that the members share: random sequences of them against a model, members who disagree, and that no message is sent.
+
+mod support;
+
+use corelace_engine::datatype::Basic;
+use corelace_engine::{Builtin, Comm, Datatype, Error, Op, Rank, RecvBuffer, SendBuffer};
+use proptest::prelude::*;
+use support::habitual::letters_posted;
+use support::{Habits, PLAIN, PortalHabit, run};
+
+const SHARED: Habits = Habits { boards: true, ..PLAIN };
+
+/// Members who share a core, who have one each, who are too many to look at each other, and who cannot read each other's memory.
+const WAYS: [(u32, Habits); 5] = [
+    (2, Habits { own_cores: true, workers: 2, ..SHARED }),
+    (5, SHARED),
+    (5, Habits { own_cores: true, workers: 2, ..SHARED }),
+    (18, Habits { own_cores: true, ..SHARED }),
+    (3, Habits { portal: PortalHabit::Nothing, ..SHARED }),
+];
+
+/// Elements: none, in a note, just not, in rooms, longer than those.
+const COUNTS: [usize; 7] = [0, 1, 14, 15, 300, 2100, 9000];
+
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    Barrier,
+    Bcast,
+    Allreduce,
+    Reduce,
+    Allgather,
+    Gather,
+    Scatter,
+    Alltoall,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    which: Which,
+    count: usize,
+    root: u32,
+    in_place: bool,
+    seed: i64,
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let which = prop_oneof![
+        Just(Which::Barrier),
+        Just(Which::Bcast),
+        Just(Which::Allreduce),
+        Just(Which::Reduce),
+        Just(Which::Allgather),
+        Just(Which::Gather),
+        Just(Which::Scatter),
+        Just(Which::Alltoall),
+    ];
+    let call = (which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
+    let call =
+        call.prop_map(|(which, count, root, in_place, seed)| Call { which, count, root, in_place, seed });
+    prop::collection::vec(call, 30..60)
+}
+
+/// Element `index` of what `member` brings.
+fn datum(seed: i64, member: u32, index: usize) -> i64 {
+    seed * 1_000_003 + i64::from(member) * 7919 + index as i64
+}
+
+fn data(seed: i64, member: u32, count: usize) -> Vec<i64> {
+    (0..count).map(|index| datum(seed, member, index)).collect()
+}
+
+fn long() -> Datatype {
+    Datatype::basic(Basic::I64)
+}
+
+fn out(values: &[i64], count: usize) -> SendBuffer {
+    // SAFETY: the tests keep the values until the collective is done.
+    unsafe { SendBuffer::new(values.as_ptr().cast(), count as u64, &long()) }
+}
+
+fn room(values: &mut [i64], count: usize) -> RecvBuffer {
+    // SAFETY: as above.
+    unsafe { RecvBuffer::new(values.as_mut_ptr().cast(), count as u64, &long()) }
+}
+
+fn sum() -> Op {
+    Op::builtin(Builtin::Sum)
+}
+
+fn summed(seed: i64, members: u32, count: usize) -> Vec<i64> {
+    (0..count).map(|index| (0..members).map(|member| datum(seed, member, index)).sum()).collect()
+}
+
+/// Calls one, and compares with what it should give.
+fn check(rank: &Rank, comm: &Comm, call: Call) {
+    let Call { which, count, in_place, seed, .. } = call;
+    let (me, p) = (comm.rank(), comm.size());
+    let root = call.root % p;
+    let (own, at_root) = (data(seed, me, count), me == root);
+    let everything = || (0..p).flat_map(|member| data(seed, member, count)).collect::<Vec<_>>();
+    match which {
+        Which::Barrier => rank.barrier(comm).unwrap().wait().unwrap(),
+        Which::Bcast => {
+            let mut values = own;
+            rank.bcast(&room(&mut values, count), root, comm).unwrap().wait().unwrap();
+            assert_eq!(values, data(seed, root, count), "{call:?}");
+        }
+        Which::Allreduce => {
+            let mut values = own.clone();
+            let send = (!in_place).then(|| out(&own, count));
+            rank.allreduce(send.as_ref(), &room(&mut values, count), &sum(), comm).unwrap().wait().unwrap();
+            assert_eq!(values, summed(seed, p, count), "{call:?}");
+        }
+        Which::Reduce => {
+            let mut values = own.clone();
+            let send = (!in_place || !at_root).then(|| out(&own, count));
+            let recv = at_root.then(|| room(&mut values, count));
+            rank.reduce(send.as_ref(), recv.as_ref(), &sum(), root, comm).unwrap().wait().unwrap();
+            if at_root {
+                assert_eq!(values, summed(seed, p, count), "{call:?}");
+            }
+        }
+        Which::Allgather => {
+            let mut values = vec![0; count * p as usize];
+            values[me as usize * count..][..count].copy_from_slice(&own);
+            let send = (!in_place).then(|| out(&own, count));
+            rank.allgather(send.as_ref(), &room(&mut values, count), comm).unwrap().wait().unwrap();
+            assert_eq!(values, everything(), "{call:?}");
+        }
+        Which::Gather => {
+            let mut values = vec![0; count * p as usize];
+            values[me as usize * count..][..count].copy_from_slice(&own);
+            let send = (!in_place || !at_root).then(|| out(&own, count));
+            let recv = at_root.then(|| room(&mut values, count));
+            rank.gather(send.as_ref(), recv.as_ref(), root, comm).unwrap().wait().unwrap();
+            if at_root {
+                assert_eq!(values, everything(), "{call:?}");
+            }
+        }
+        Which::Scatter => {
+            let (all, mut values) = (data(seed, root, count * p as usize), vec![0; count]);
+            let send = at_root.then(|| out(&all, count));
+            let recv = (!in_place || !at_root).then(|| room(&mut values, count));
+            rank.scatter(send.as_ref(), recv.as_ref(), root, comm).unwrap().wait().unwrap();
+            if !in_place || !at_root {
+                assert_eq!(values, all[me as usize * count..][..count], "{call:?}");
+            }
+        }
+        Which::Alltoall => {
+            let (all, mut values) = (data(seed, me, count * p as usize), vec![0; count * p as usize]);
+            rank.alltoall(Some(&out(&all, count)), &room(&mut values, count), comm).unwrap().wait().unwrap();
+            let part =
+                |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
+            assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_sequence_of_collectives_gives_what_the_model_says(calls in calls()) {
+        for (members, habits) in WAYS {
+            run(members, habits, |rank| {
+                // The others of the first group wait in the world for those of the second, and the other way round.
+                let half = rank.split(rank.world(), Some(rank.world().rank() % 2), 0).unwrap().unwrap();
+                for (at, call) in calls.iter().enumerate() {
+                    check(rank, if at % 3 == 2 { &half } else { rank.world() }, *call);
+                }
+            });
+        }
+    }
+}
+
+/// Calls after which a communicator has its board.
+fn warm_up(rank: &Rank, comm: &Comm) {
+    for _ in 0..8 {
+        rank.barrier(comm).unwrap().wait().unwrap();
+    }
+}
+
+#[test]
+fn no_letter_is_sent_once_there_is_a_board() {
+    for (members, habits) in &WAYS[..4] {
+        run(*members, Habits { workers: 1, ..*habits }, |rank| {
+            warm_up(rank, rank.world());
+            let before = letters_posted();
+            for which in [Which::Barrier, Which::Bcast, Which::Allreduce, Which::Reduce] {
+                check(rank, rank.world(), Call { which, count: 40, root: 1, in_place: false, seed: 5 });
+            }
+            for which in [Which::Bcast, Which::Allreduce, Which::Allgather, Which::Alltoall] {
+                check(rank, rank.world(), Call { which, count: 9000, root: 1, in_place: false, seed: 5 });
+            }
+            assert_eq!(letters_posted(), before);
+        });
+    }
+}
+
+#[test]
+fn members_who_disagree_on_the_length_are_told_and_go_on() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let me = comm.rank();
+            let count = if me == 0 { 3 } else { 4 };
+            let (own, mut values) = (vec![1; 4], vec![0; 4]);
+            let ended = rank
+                .allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
+                .unwrap()
+                .wait();
+            match ended {
+                Err(Error::Short { received: 24, expected: 32, source: 0 }) if me != 0 => {}
+                Err(Error::Truncated { received: 32, capacity: 24, .. }) if me == 0 => {}
+                other => panic!("{other:?} at {me} of {members}"),
+            }
+            let got = rank.bcast(&room(&mut values, count), 0, comm).unwrap().wait();
+            assert_eq!(got.is_ok(), me == 0, "{got:?}");
+            check(rank, comm, Call { which: Which::Allreduce, count: 300, root: 0, in_place: true, seed: 9 });
+        });
+    }
+}
+
+#[test]
+fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let own = vec![1; 9000];
+            for count in [2, 9000] {
+                let mut values = vec![0; count * members as usize];
+                let given = if comm.rank() == 1 { count - 1 } else { count };
+                let ended =
+                    rank.allgather(Some(&out(&own, given)), &room(&mut values, count), comm).unwrap().wait();
+                assert!(ended.is_err(), "{ended:?}");
+                check(rank, comm, Call { which: Which::Allgather, count, root: 0, in_place: false, seed: 3 });
+            }
+        });
+    }
+}
+
+#[test]
+fn communicators_come_and_go_with_their_boards() {
+    run(4, SHARED, |rank| {
+        for seed in 0..50 {
+            let comm = rank.dup(rank.world()).unwrap();
+            warm_up(rank, &comm);
+            check(rank, &comm, Call { which: Which::Allreduce, count: 15, root: 0, in_place: false, seed });
+        }
+    });
+}
