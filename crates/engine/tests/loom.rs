@@ -1,4 +1,4 @@
-//! Model checks of the words that members of a window race for: every interleaving that loom's bound allows, of the very file that the engine uses.
+//! Model checks of the words that members of a window race for, and by which those of a communicator take turns at its board: every interleaving that loom's bound allows, of the very file that the engine uses.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p corelace-engine --release --test loom`
 #![cfg(loom)]
@@ -12,14 +12,28 @@ mod sync {
         in_order();
     }
 
+    pub fn write_long_in_order(word: &AtomicU64, value: u64) {
+        word.store(value, Ordering::Release);
+        in_order();
+    }
+
     pub fn in_order() {
         loom::sync::atomic::fence(Ordering::SeqCst);
+    }
+
+    /// Together with the other thread's barrier on all cores it orders as two fences do.
+    pub fn light_fence() {
+        in_order();
     }
 }
 
 #[allow(dead_code, reason = "each model uses a part of it")]
 #[path = "../src/values/memory/words.rs"]
 mod words;
+
+#[allow(dead_code, reason = "each model uses a part of it")]
+#[path = "../src/values/memory/turns.rs"]
+mod turns;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicBool;
@@ -232,4 +246,104 @@ fn an_errand_is_done_once_by_the_member_or_by_who_asked() {
         member.join().unwrap();
         assert_eq!(desk.done.load(Ordering::Relaxed), 1);
     });
+}
+
+/// A member's seat: a note with data that loom lets nobody write while another reads, and the turn that the member is done with.
+#[derive(Default)]
+struct Seat {
+    mark: AtomicU64,
+    done: AtomicU64,
+    data: UnsafeCell<u64>,
+}
+
+impl Seat {
+    fn lay_down(&self, turn: u64) {
+        // SAFETY: loom checks that nobody else has it.
+        self.data.with_mut(|data| unsafe { *data = 10 * turn });
+        turns::publish(&self.mark, turn);
+    }
+
+    fn read(&self) -> u64 {
+        // SAFETY: loom checks that nobody writes it.
+        self.data.with(|data| unsafe { *data })
+    }
+}
+
+#[test]
+fn what_is_laid_down_under_a_mark_is_read_whole_and_not_overwritten_before_the_reader_is_done() {
+    model(|| {
+        let seats = Arc::new([Seat::default(), Seat::default()]);
+        let writer = {
+            let seats = seats.clone();
+            thread::spawn(move || {
+                for turn in 1..=2 {
+                    // The one note of the seat was used in the turn before.
+                    until(|| turns::reached(&seats[1].done) >= turn - 1);
+                    seats[0].lay_down(turn);
+                }
+            })
+        };
+        for turn in 1..=2 {
+            until(|| turns::shows(&seats[0].mark, turn));
+            assert_eq!(seats[0].read(), 10 * turn);
+            turns::publish_lightly(&seats[1].done, turn);
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_who_arrives_sees_what_all_wrote_and_lets_them_go_on() {
+    model(|| {
+        let shared = Arc::new(([Seat::default(), Seat::default()], Seat::default(), AtomicU64::new(0)));
+        let member = |me: usize| {
+            let shared = shared.clone();
+            move || {
+                let (seats, middle, arrivals) = &*shared;
+                seats[me].lay_down(1);
+                if turns::is_last(arrivals, 2) {
+                    let sum = seats[0].read() + seats[1].read();
+                    // SAFETY: loom checks that nobody else has it.
+                    middle.data.with_mut(|data| unsafe { *data = sum });
+                    turns::publish(&middle.mark, 1);
+                } else {
+                    until(|| turns::shows(&middle.mark, 1));
+                }
+                assert_eq!(middle.read(), 20);
+            }
+        };
+        let other = thread::spawn(member(1));
+        member(0)();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publishes_it() {
+    for light in [false, true] {
+        model(move || {
+            let shared =
+                Arc::new((Seat::default(), AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false)));
+            let writer = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let (seat, sleepers, asleep, call) = &*shared;
+                    if light {
+                        turns::publish_lightly(&seat.mark, 1);
+                    } else {
+                        turns::publish(&seat.mark, 1);
+                    }
+                    if turns::anybody_sleeps(sleepers) && turns::is_awaited(asleep, 5) {
+                        call.store(true, Ordering::Release);
+                    }
+                })
+            };
+            let (seat, sleepers, asleep, call) = &*shared;
+            turns::lie_down(sleepers, asleep, 5);
+            let was_told = turns::shows(&seat.mark, 1);
+            writer.join().unwrap();
+            assert!(was_told || call.load(Ordering::Acquire), "it sleeps, and nobody has called it");
+            turns::get_up(sleepers, asleep);
+        });
+    }
 }
