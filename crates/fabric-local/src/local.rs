@@ -17,7 +17,7 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{FIBER_CAPS, ROOMY_ROUTE, ROUTE};
+use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -119,8 +119,8 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
-            Home::Thread(_, waiting, _) if waiting.is_roomy() => &Caps::ROOMY,
-            Home::Thread(..) => &Caps::PLAIN,
+            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_CAPS,
+            Home::Thread(..) => &CROWDED_CAPS,
             Home::Fiber(_) => &FIBER_CAPS,
         }
     }

@@ -39,7 +39,13 @@ pub const fn geometry(ranks: u32) -> Geometry {
 pub const SHARE_MIN: usize = 256 << 10;
 
 /// The caps of ranks that are fibers: a park is a switch.
-pub const FIBER_CAPS: Caps = Caps { cheap_park: true, ..Caps::PLAIN };
+pub const FIBER_CAPS: Caps = Caps { cheap_park: true, boards: true, ..Caps::PLAIN };
+
+/// What a thread can do that has a core of its own.
+pub const ROOMY_CAPS: Caps = Caps { boards: true, ..Caps::ROOMY };
+
+/// What one can do that shares its core with others.
+pub const CROWDED_CAPS: Caps = Caps { boards: true, ..Caps::PLAIN };
 
 /// The route between ranks that are threads with a core each: two of them can copy at the same time.
 pub const ROOMY_ROUTE: Route =

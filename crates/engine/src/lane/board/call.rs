@@ -160,6 +160,7 @@ impl Call {
     }
 
     /// The same by messages.
+    #[inline(never)]
     pub fn steps(&self, lane: &Lane, comm: &Comm) -> Result<Steps> {
         let shop = lane.shop();
         let other = |region: &Region, than: &Region| (!region.same_place(than)).then(|| region.to_send());
@@ -207,6 +208,7 @@ impl Call {
     }
 
     /// Does it, on the communicator's board if that serves it.
+    #[inline(never)]
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
         if self.suits_board(comm.size())
             && let Some(board) = lane.board_of(comm)?

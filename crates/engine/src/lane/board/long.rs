@@ -18,6 +18,7 @@ use crate::values::op::Op;
 /// Bytes that are combined at a time, while they are in the core's cache.
 const PIECE: u64 = 64 << 10;
 
+#[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let begin = || Turn::begin((lane, comm, board), call);
     match call {

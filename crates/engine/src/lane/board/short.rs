@@ -16,6 +16,7 @@ use crate::values::op::Op;
 /// Longest value that every member combines by itself: reading all of it takes less time than meeting twice.
 const COMBINED_BY_ALL: u64 = 512;
 
+#[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let begin = || Turn::begin((lane, comm, board), call);
     match call {
