@@ -328,6 +328,13 @@ impl File {
             );
             return Err(self.wrong(Kind::Argument, text));
         }
+        if let Some(end) = order.pattern.end().filter(|end| start + order.data.bytes() > *end) {
+            let text = format_args!(
+                "offset is {from} and {units} units are accessed, expected an access inside of the first copy of filetype, which is {end} bytes of data: \
+                 the second would lie before the end of it"
+            );
+            return Err(self.wrong(Kind::Argument, text));
+        }
         Ok((Order { start, ..order }, from))
     }
 
@@ -429,6 +436,10 @@ impl File {
         self.number.set(number.wrapping_add(1));
         let access = if whence == Whence::Shared {
             let (order, _) = self.order_anywhere(data, by_threads)?;
+            if order.pattern.end().is_some() {
+                let text = format_args!("its filetype lies before its own end when it is repeated, expected one whose copies follow each other");
+                return Err(self.wrong(Kind::UnsupportedOperation, text));
+            }
             Access::ordered(Order { number, ..order }, &self.shared, self.view.borrow().unit)?
         } else {
             let (order, _) = self.order(data, whence, by_threads)?;

@@ -73,8 +73,7 @@ impl View {
         } else {
             (scaled(etype, filetype, unit)?, unit as u64)
         };
-        let pattern = Pattern::new(start, layout);
-        let order = pattern.order();
+        let (pattern, order) = Pattern::new(start, layout).in_order();
         if order == Order::Backwards {
             return forbidden(format_args!(
                 "filetype has displacements that go back, expected each at the one before it or behind it"
