@@ -3,13 +3,12 @@
  *
  *     files_faults FILE JOURNALS SEED STEPS LIMIT CLASS
  *
- * JOURNALS is a directory, LIMIT the longest that the file may become (0: any), CLASS the error class that writes may end with ("none", "quota", "space").
+ * JOURNALS is a directory, LIMIT the longest that the file may become (0: any; SIGXFSZ is to be ignored), CLASS the error class that writes may end with ("none", "quota", "space").
  *
  * Blocks of the file belong to ranks in turn, so that what lies between two blocks of a rank is the others'. A place is counted in the rank's own blocks.
  * The ranks share a second file, FILE.shared, of records that lie wherever the shared pointer was. */
 #include "check.h"
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -242,7 +241,6 @@ int main(int argc, char **argv)
     }
     if (atol(argv[5])) {
         struct rlimit limit = {atol(argv[5]), atol(argv[5])};
-        signal(SIGXFSZ, SIG_IGN);
         SAME(setrlimit(RLIMIT_FSIZE, &limit), 0);
     }
     for (int step = 0, steps = atoi(argv[4]); step < steps && !failures; step++) {

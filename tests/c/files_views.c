@@ -336,6 +336,13 @@ static void bounds_inside(int together)
     SAME(class_of(MPI_File_write_ordered(fh, out, 1, MPI_INT, &status)), MPI_ERR_UNSUPPORTED_OPERATION);
     MPI_Type_free(&piece);
     MPI_Type_free(&type);
+    /* Here a second copy would lie on the first. */
+    MPI_Type_create_resized(MPI_LONG_LONG, 0, 4, &type);
+    MPI_Type_commit(&type);
+    SAME(MPI_File_set_view(fh, 8 * rank, MPI_INT, type, "native", MPI_INFO_NULL), MPI_SUCCESS);
+    SAME(MPI_File_write_at_all(fh, 0, out, 2, MPI_INT, &status), MPI_SUCCESS);
+    SAME(class_of(MPI_File_write_at(fh, 0, out, 3, MPI_INT, &status)), MPI_ERR_ARG);
+    MPI_Type_free(&type);
     SAME(MPI_File_close(&fh), MPI_SUCCESS);
 }
 

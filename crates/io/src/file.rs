@@ -175,7 +175,7 @@ impl File {
         let Common { rank, comm, .. } = &*self.common;
         let view = view.and_then(|view| match self.split.get() {
             Some((_, call)) => Err(self.wrong(Kind::UnsupportedOperation, format_args!("{call} has begun and not ended"))),
-            None if view.overlaps && self.mode.writes => Err(self.wrong(
+            None if self.mode.writes => view.to_write().ok_or_else(|| self.wrong(
                 Kind::Io,
                 format_args!("filetype has bytes that lie on others, expected none in a file that is opened to be written"),
             )),
@@ -437,7 +437,9 @@ impl File {
         let access = if whence == Whence::Shared {
             let (order, _) = self.order_anywhere(data, by_threads)?;
             if order.pattern.end().is_some() {
-                let text = format_args!("its filetype lies before its own end when it is repeated, expected one whose copies follow each other");
+                let text = format_args!(
+                    "its filetype lies before its own end when it is repeated, expected one whose copies follow each other"
+                );
                 return Err(self.wrong(Kind::UnsupportedOperation, text));
             }
             Access::ordered(Order { number, ..order }, &self.shared, self.view.borrow().unit)?

@@ -24,12 +24,15 @@ impl Pattern {
     /// stream is one tile.
     pub fn in_order(self) -> (Pattern, Order) {
         match self.order_of(2) {
-            Order::Backwards => {
-                let order = self.order_of(1);
-                (Pattern { end: self.layout.size(), ..self }, order)
-            }
+            Order::Backwards => self.once(),
             order => (self, order),
         }
+    }
+
+    /// The first tile alone, and how its runs follow each other.
+    pub fn once(self) -> (Pattern, Order) {
+        let order = self.order_of(1);
+        (Pattern { end: self.layout.size(), ..self }, order)
     }
 
     /// Bytes of the stream, if it does not go on for ever.
@@ -189,5 +192,7 @@ mod tests {
                 assert_eq!(end.map(|_| pattern.position_of(1000)), end);
             }
         }
+        let (first, order) = pattern(0, &[(0, 2), (6, 2)], 7).once();
+        assert_eq!((order, first.end()), (Order::Apart, Some(4)));
     }
 }

@@ -82,6 +82,15 @@ impl View {
         let overlaps = order == Order::Overlapping;
         Ok(View { pattern, unit: bytes.max(1), overlaps, representation })
     }
+
+    /// What of it may be written: where copies of the file type lie on each other, the first of them; none if it has bytes that lie on others itself.
+    pub fn to_write(self) -> Option<View> {
+        if !self.overlaps {
+            return Some(self);
+        }
+        let (pattern, order) = self.pattern.once();
+        (order == Order::Apart).then_some(View { pattern, overlaps: false, ..self })
+    }
 }
 
 /// The file type in a representation in which its units have another length: they must lie side by side in it, so that its displacements are
