@@ -68,6 +68,8 @@ pub(crate) struct Order {
     pub start: u64,
     /// Some of the view's bytes lie on others.
     pub overlaps: bool,
+    /// Ranks lock what they write.
+    pub locks: bool,
     pub hints: Hints,
     pub atomic: bool,
     /// A number that this collective access has at all ranks.
@@ -88,7 +90,7 @@ impl Order {
 
     pub fn sieve(&self) -> Sieve {
         match self.data {
-            Data::Write(_) => Sieve::to_write(&self.hints, self.atomic),
+            Data::Write(_) => Sieve::to_write(&self.hints, self.atomic, self.locks),
             Data::Read(_) => Sieve::to_read(&self.hints, self.atomic),
         }
     }
