@@ -9,7 +9,7 @@ use crate::support::job::{Ended, Job};
 use crate::support::{MODES, mpirun, on, program, scratch};
 
 /// The programs that anybody may run.
-const PROGRAMS: [&str; 4] = ["files.c", "files_forms.c", "files_views.c", "files_errors.c"];
+const PROGRAMS: [&str; 5] = ["files.c", "files_beside.c", "files_forms.c", "files_views.c", "files_errors.c"];
 
 #[test]
 fn files_are_read_and_written_in_every_form_by_every_kind_of_ranks() {

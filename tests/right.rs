@@ -18,6 +18,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("disagreement.c", "its counts disagree"),
     ("files_errors.c", "makes mistakes with files on purpose"),
     ("files_exchange.c", "needs a file, and another library"),
+    ("files_faults.c", "needs a file, and a directory for journals"),
     ("files_killed.c", "ends by a signal"),
     ("files_limit.c", "needs a file"),
     ("files_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),

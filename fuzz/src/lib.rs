@@ -1,5 +1,5 @@
-//! What comes from outside of a process, as functions of arbitrary bytes that must not panic: letters of other ranks, control
-//! frames, plans, invitations, recordings, traces and chip files.
+//! What comes from outside of a process, as functions of arbitrary bytes that must not panic: letters of other ranks and what they want of a file,
+//! control frames, plans, invitations, recordings, traces and chip files.
 //!
 //! A target is an ordinary function. `cargo xtask fuzz` (the binary of this crate) feeds it the corpus, then mutations of the
 //! corpus by a seeded generator. Beside not panicking, a target asserts what must hold of what was accepted: that it survives
@@ -9,6 +9,7 @@ mod bootstrap;
 mod files;
 mod forging;
 mod letters;
+mod lists;
 pub mod mutation;
 
 use std::path::{Path, PathBuf};
@@ -24,8 +25,9 @@ pub struct Target {
 }
 
 /// All targets.
-pub static TARGETS: [Target; 7] = [
+pub static TARGETS: [Target; 8] = [
     Target { name: "letters", run: letters::run, seeds: letters::seeds },
+    Target { name: "runs", run: lists::runs, seeds: lists::run_seeds },
     Target { name: "frames", run: bootstrap::frames, seeds: bootstrap::frame_seeds },
     Target { name: "plans", run: bootstrap::plan, seeds: bootstrap::plan_seeds },
     Target { name: "invitations", run: bootstrap::invitation, seeds: bootstrap::invitation_seeds },

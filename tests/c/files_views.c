@@ -302,6 +302,50 @@ static void atomic(void)
     MPI_Type_free(&gapped);
 }
 
+/* A file type of pieces of which one has bounds of its own, which are then those of the whole (MPI section 5.1.6): its displacements ascend, but a second
+ * copy of it would lie before the end of the first. Libraries for files make such types, and access one copy. */
+static void bounds_inside(int together)
+{
+    MPI_File fh = fresh(MPI_MODE_RDWR);
+    MPI_Datatype piece, type, types[3];
+    MPI_Aint places[3] = {0, 40 * size, 80 * size}, low, extent;
+    int ones[3] = {1, 1, 1}, out[3] = {rank, rank + 100, rank + 200}, in[3] = {0}, code;
+    MPI_Offset end;
+    MPI_Status status;
+    MPI_Type_create_resized(MPI_INT, 0, 8, &piece);
+    types[0] = types[2] = MPI_INT;
+    types[1] = piece;
+    MPI_Type_create_struct(3, ones, places, types, &type);
+    MPI_Type_commit(&type);
+    MPI_Type_get_extent(type, &low, &extent);
+    SAME(low, 40 * size);
+    SAME(extent, 8);
+    SAME(MPI_File_set_view(fh, 4 * rank, MPI_INT, type, "native", MPI_INFO_NULL), MPI_SUCCESS);
+    code = together ? MPI_File_write_at_all(fh, 0, out, 3, MPI_INT, &status) : MPI_File_write_at(fh, 0, out, 3, MPI_INT, &status);
+    SAME(code, MPI_SUCCESS);
+    settle(fh);
+    code = together ? MPI_File_read_at_all(fh, 0, in, 3, MPI_INT, &status) : MPI_File_read_at(fh, 0, in, 3, MPI_INT, &status);
+    SAME(code, MPI_SUCCESS);
+    CHECK(memcmp(in, out, sizeof in) == 0);
+    MPI_File_get_size(fh, &end);
+    SAME(end, 84 * size);
+    SAME(MPI_File_seek(fh, 0, MPI_SEEK_END), MPI_SUCCESS);
+    MPI_File_get_position(fh, &end);
+    SAME(end, 3);
+    SAME(class_of(MPI_File_write_at(fh, 1, out, 3, MPI_INT, &status)), MPI_ERR_ARG);
+    SAME(class_of(MPI_File_write_ordered(fh, out, 1, MPI_INT, &status)), MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Type_free(&piece);
+    MPI_Type_free(&type);
+    /* Here a second copy would lie on the first. */
+    MPI_Type_create_resized(MPI_LONG_LONG, 0, 4, &type);
+    MPI_Type_commit(&type);
+    SAME(MPI_File_set_view(fh, 8 * rank, MPI_INT, type, "native", MPI_INFO_NULL), MPI_SUCCESS);
+    SAME(MPI_File_write_at_all(fh, 0, out, 2, MPI_INT, &status), MPI_SUCCESS);
+    SAME(class_of(MPI_File_write_at(fh, 0, out, 3, MPI_INT, &status)), MPI_ERR_ARG);
+    MPI_Type_free(&type);
+    SAME(MPI_File_close(&fh), MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -321,5 +365,7 @@ int main(int argc, char **argv)
     registered("text");
     registered("large text");
     atomic();
+    bounds_inside(0);
+    bounds_inside(1);
     return conclude();
 }

@@ -1,5 +1,5 @@
 /* What programs of MPI-1 and those that talk to Fortran find in mpi.h when mpicc compiles. */
-#include "check.h"
+#include "files.h"
 
 static int calls;
 static void note(MPI_Comm *comm, int *code, ...)
@@ -81,6 +81,26 @@ static void removed_constructors(void)
     MPI_Type_free(&type);
 }
 
+/* What a library for files called its requests before they were MPI's. */
+static void requests_of_files(void)
+{
+    char out[8] = "written", in[8] = "";
+    int flag = 0;
+    MPI_File fh;
+    MPIO_Request request = MPIO_REQUEST_NULL;
+#ifndef MPIO_USES_MPI_REQUEST
+    CHECK(!"MPIO_USES_MPI_REQUEST");
+#endif
+    name_file("requests");
+    fh = fresh(MPI_MODE_RDWR);
+    MPI_File_iwrite_at(fh, rank * 8, out, 8, MPI_CHAR, &request);
+    MPIO_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_iread_at(fh, rank * 8, in, 8, MPI_CHAR, &request);
+    while (!flag) MPIO_Test(&request, &flag, MPI_STATUS_IGNORE);
+    CHECK(request == MPIO_REQUEST_NULL && !strcmp(in, out));
+    MPI_File_close(&fh);
+}
+
 static void fortran(void)
 {
     MPI_Fint number = MPI_Comm_c2f(MPI_COMM_WORLD), words[MPI_F_STATUS_SIZE];
@@ -111,6 +131,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     removed_functions();
     removed_constructors();
+    requests_of_files();
     fortran();
     return conclude();
 }

@@ -24,17 +24,17 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::draw::Draw;
 use crate::install;
+use crate::marked::{Mark, entries};
 use crate::workspace::{self, Outcome};
 
 /// How long after its fault a job may be there.
-const LIMIT: Duration = Duration::from_secs(2);
+pub const LIMIT: Duration = Duration::from_secs(2);
 /// How long the victim may take to be there.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long ranks exchange messages if nothing happens, in milliseconds.
 const TRAFFIC: u64 = 400;
-/// The variable by which processes of a job are found.
-const MARK: &str = "CORELACE_CHAOS";
 
 /// What is done to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
 }
 
 /// How much longer than alone a thread on each processor takes now; 1 where it is too little to tell from noise.
-fn load() -> f64 {
+pub fn load() -> f64 {
     let spin = || {
         let (began, used) = (Instant::now(), clock_gettime(ClockId::ThreadCPUTime));
         while began.elapsed() < Duration::from_millis(40) {
@@ -157,25 +157,19 @@ struct Plan {
 
 impl Plan {
     fn drawn(seed: u64) -> Plan {
-        let mut state = seed;
-        let mut draw = |below: u64| {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (mixed ^ (mixed >> 31)) % below
-        };
-        let ranks = 2 + draw(5);
+        let mut draw = Draw(seed);
+        let ranks = 2 + draw.below(5);
         // Half of the faults come while the job starts.
-        let moment = if draw(2) == 0 { draw(40) } else { draw(TRAFFIC * 3 / 4) };
+        let moment = if draw.below(2) == 0 { draw.below(40) } else { draw.below(TRAFFIC * 3 / 4) };
         Plan {
             seed,
-            mode: ["process", "thread", "fiber"][draw(3) as usize],
+            mode: draw.one_of(&["process", "thread", "fiber"]),
             ranks,
-            fault: FAULTS[draw(FAULTS.len() as u64) as usize],
-            victim: draw(ranks),
+            fault: draw.one_of(&FAULTS),
+            victim: draw.below(ranks),
             moment,
-            pause: 20 + draw(200),
-            daemon: draw(4) == 0,
+            pause: 20 + draw.below(200),
+            daemon: draw.below(4) == 0,
         }
     }
 
@@ -215,7 +209,7 @@ struct Run<'a> {
     load: f64,
     started: Instant,
     child: Child,
-    mark: String,
+    mark: Mark,
     temporary: PathBuf,
     said: [PathBuf; 2],
     before: BTreeSet<String>,
@@ -224,10 +218,10 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn start(plan: &'a Plan, load: f64, prefix: &Path, program: &Path, room: &Path) -> Outcome<Run<'a>> {
         let fail = |error: std::io::Error| format!("cannot start: {error}");
-        let mark = format!("{}-{}", std::process::id(), plan.seed);
-        let temporary = room.join(&mark);
+        let mark = Mark::of(plan.seed);
+        let temporary = room.join(mark.text());
         fs::create_dir_all(&temporary).map_err(fail)?;
-        let said = ["stdout", "stderr"].map(|name| room.join(format!("{mark}.{name}")));
+        let said = ["stdout", "stderr"].map(|name| room.join(format!("{}.{name}", mark.text())));
         let mut command = Command::new(prefix.join("bin/mpirun"));
         command.args(["-n", &plan.ranks.to_string(), "--ranks", plan.mode]).arg(program);
         command.args([plan.seed.to_string(), TRAFFIC.to_string()]);
@@ -237,7 +231,8 @@ impl<'a> Run<'a> {
         if plan.daemon {
             command.arg("daemon");
         }
-        command.env(MARK, &mark).env("TMPDIR", &temporary).stdin(Stdio::null());
+        mark.put_on(&mut command);
+        command.env("TMPDIR", &temporary).stdin(Stdio::null());
         command.stdout(fs::File::create(&said[0]).map_err(fail)?);
         command.stderr(fs::File::create(&said[1]).map_err(fail)?);
         let before = names();
@@ -256,9 +251,7 @@ impl<'a> Run<'a> {
     /// Does what the plan says and looks at the end. Whatever is left of a job that failed is killed.
     fn judge(mut self) -> Outcome<Duration> {
         let judged = self.endure();
-        for pid in self.processes() {
-            _ = kill_process(pid, Signal::KILL);
-        }
+        self.mark.kill_all();
         _ = self.child.wait();
         _ = fs::remove_dir_all(&self.temporary);
         let [stdout, stderr] = &self.said;
@@ -330,16 +323,12 @@ impl<'a> Run<'a> {
         // What a launcher that ended by itself has left, it has left; its guard may need a moment.
         let deadline = if plan.fault == Fault::KillLauncher { deadline } else { Instant::now() + LIMIT / 4 };
         loop {
-            let left = (self.processes(), self.files());
+            let left = (self.mark.processes(), self.files());
             if left.0.is_empty() && left.1.is_empty() {
                 return Ok(took);
             }
             if Instant::now() >= deadline {
-                let shown =
-                    |pid: &Pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-                let who: Vec<_> =
-                    left.0.iter().map(|pid| format!("{pid} {}", shown(pid).replace('\0', " "))).collect();
-                return Err(format!("processes {who:?} and files {:?} are left", left.1));
+                return Err(format!("processes {:?} and files {:?} are left", self.mark.shown(), left.1));
             }
             sleep(Duration::from_millis(2));
         }
@@ -347,20 +336,9 @@ impl<'a> Run<'a> {
 
     /// The process of the victim, as soon as it is there.
     fn victim(&mut self) -> Outcome<Pid> {
-        let own = format!("CORELACE_RANK={}", self.plan.victim);
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let found = self.processes().into_iter().find(|pid| {
-                let read = |name| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-                let has = |text: Vec<u8>, word: &str| {
-                    text.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
-                };
-                match self.plan.mode {
-                    "process" => has(read("environ"), &own),
-                    _ => has(read("cmdline"), "__host"),
-                }
-            });
-            match found {
+            match self.mark.process_of(self.plan.victim, self.plan.mode) {
                 Some(pid) => return Ok(pid),
                 None if Instant::now() >= deadline || !matches!(self.child.try_wait(), Ok(None)) => {
                     return Err("the victim never came".to_owned());
@@ -368,17 +346,6 @@ impl<'a> Run<'a> {
                 None => sleep(Duration::from_millis(1)),
             }
         }
-    }
-
-    /// The processes that carry the mark; the dead do not.
-    fn processes(&self) -> Vec<Pid> {
-        let mark = format!("{MARK}={}", self.mark);
-        let carries = |pid: &Pid| {
-            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-        };
-        let all = entries(Path::new("/proc")).into_iter();
-        all.filter_map(|name| Pid::from_raw(name.parse().ok()?)).filter(carries).collect()
     }
 
     fn files(&self) -> Vec<String> {
@@ -403,11 +370,6 @@ fn monotonic_milliseconds() -> u64 {
 fn names() -> BTreeSet<String> {
     let ours = |name: &String| name.contains("corelace") || name.contains("mpi");
     entries(Path::new("/dev/shm")).into_iter().chain(entries(Path::new("/tmp"))).filter(ours).collect()
-}
-
-fn entries(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 #[cfg(test)]

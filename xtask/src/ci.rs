@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::workspace::{self, Outcome};
-use crate::{chaos, conformance, fuzz, r#gen, sanitize, test};
+use crate::{chaos, conformance, fuzz, r#gen, sanitize, soak, test};
 
 type Step = fn() -> Outcome;
 
@@ -30,7 +30,10 @@ pub fn command(words: &[&str]) -> Outcome {
         }),
         ("tests", || test::command(&[])),
         ("conformance", || conformance::command(&["--fast"])),
-        ("jobs with faults", || chaos::command(&["--jobs", "60"])),
+        ("jobs with faults", || {
+            chaos::command(&["--jobs", "60"])?;
+            soak::command(&["files", "--minutes", "0.15"])
+        }),
         ("fibers of other processors", || {
             let features = ["--features", "portable-switch"];
             run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))

@@ -8,9 +8,11 @@ mod chaos;
 mod ci;
 mod conformance;
 mod coverage;
+mod draw;
 mod fuzz;
 mod r#gen;
 mod install;
+mod marked;
 mod sanitize;
 mod scan;
 mod soak;
@@ -33,8 +35,9 @@ usage: cargo xtask <command>
                           feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
   chaos --jobs N [--seed S] [--prefix DIR]
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
-  soak [--minutes M] [--seed S] [--prefix DIR]
-                          random traffic of all kinds for M minutes (10 if not said) on 4 processes, then on 64 fibers: no wrong byte, flat memory
+  soak [files] [--minutes M] [--seed S] [--prefix DIR]
+                          random traffic of all kinds for M minutes (10 if not said) on 4 processes, then on 64 fibers: no wrong byte, flat memory;
+                          files: random writes, killed ranks, quotas and full disks: what was reported as written is in the file
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
                           MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
   races                   programs with threads, and the library, under the thread sanitizer

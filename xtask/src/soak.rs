@@ -1,8 +1,12 @@
-//! `cargo xtask soak [--minutes M] [--seed S] [--prefix DIR]`: random traffic of all kinds (`tests/c/soak.c`) for a while, on four processes and then on
-//! sixty-four fibers: every byte is compared, and memory must not grow.
+//! `cargo xtask soak [files] [--minutes M] [--seed S] [--prefix DIR]`: what only time finds.
+//!
+//! Without a word random traffic of all kinds (`tests/c/soak.c`), on four processes and then on sixty-four fibers: every byte is compared, and memory must
+//! not grow. With `files`, random writes and faults ([`files`]).
+
+mod files;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::install;
@@ -13,7 +17,11 @@ const JOBS: [(&str, u32); 2] = [("process", 4), ("fiber", 64)];
 
 /// Runs the command.
 pub fn command(arguments: &[&str]) -> Outcome {
-    let usage = || "usage: cargo xtask soak [--minutes M] [--seed S] [--prefix DIR]".to_owned();
+    let usage = || "usage: cargo xtask soak [files] [--minutes M] [--seed S] [--prefix DIR]".to_owned();
+    let (of_files, arguments) = match arguments {
+        ["files", rest @ ..] => (true, rest),
+        all => (false, all),
+    };
     let (mut minutes, mut seed, mut prefix) = (10.0, 1u64, None);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -25,17 +33,17 @@ pub fn command(arguments: &[&str]) -> Outcome {
             _ => return Err(usage()),
         }
     }
-    if !(minutes > 0.0 && minutes < 1e6) {
-        return Err(format!("--minutes is {minutes}, expected a number above zero"));
+    if !(0.0..1e6).contains(&minutes) {
+        return Err(format!("--minutes is {minutes}, expected zero or more"));
     }
-    let root = workspace::root();
     let prefix = install::for_tests(prefix.as_deref())?;
-    let room = install::target_directory(&root).join("soak");
+    let room = install::target_directory(&workspace::root()).join("soak");
     fs::create_dir_all(&room).map_err(|error| format!("{}: {error}", room.display()))?;
-    let program = room.join("soak");
-    let mut compile = Command::new(prefix.join("bin/mpicc"));
-    compile.args(["-O2", "-o"]).arg(&program).arg(root.join("tests/c/soak.c"));
-    workspace::run(&mut compile)?;
+    if of_files {
+        let program = compiled("files_faults", &prefix, &room)?;
+        return files::run(minutes, seed, &prefix, &room, &program);
+    }
+    let program = compiled("soak", &prefix, &room)?;
     for (ranks, number) in JOBS {
         println!("soak: {minutes} minutes on {number} ranks ({ranks}), seed {seed}");
         let mut job = Command::new(prefix.join("bin/mpirun"));
@@ -44,4 +52,14 @@ pub fn command(arguments: &[&str]) -> Outcome {
         workspace::run(&mut job)?;
     }
     Ok(())
+}
+
+/// A program of `tests/c`.
+fn compiled(name: &str, prefix: &Path, room: &Path) -> Outcome<PathBuf> {
+    let program = room.join(name);
+    let mut compile = Command::new(prefix.join("bin/mpicc"));
+    compile.args(["-O2", "-o"]).arg(&program);
+    compile.arg(workspace::root().join("tests/c").join(name).with_extension("c"));
+    workspace::run(&mut compile)?;
+    Ok(program)
 }

@@ -1,4 +1,5 @@
-/* mpi_legacy.h: what MPI 3.0 removed (section 18.2 of the standard lists it), in terms of what took its place, for programs of that age.
+/* mpi_legacy.h: what MPI 3.0 removed (section 18.2 of the standard lists it), in terms of what took its place, for programs of that age; and the names
+ * that requests of files had before they were like all others, in a library for files that many programs were written for.
  *
  * Nothing of it is part of the standard ABI. mpi.h includes this file if mpicc compiles, unless -mpi-strict is given. */
 #ifndef CORELACE_MPI_LEGACY_H
@@ -70,5 +71,13 @@ static __inline__ int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *di
 {
     return MPI_Type_create_struct(count, blocklengths, displacements, types, newtype);
 }
+
+/* Programs look for this one before they name a type for requests of files. */
+#define MPIO_USES_MPI_REQUEST
+#define MPIO_REQUEST_NULL MPI_REQUEST_NULL
+typedef MPI_Request MPIO_Request;
+
+static __inline__ int MPIO_Test(MPIO_Request *request, int *flag, MPI_Status *status) { return MPI_Test(request, flag, status); }
+static __inline__ int MPIO_Wait(MPIO_Request *request, MPI_Status *status) { return MPI_Wait(request, status); }
 
 #endif /* CORELACE_MPI_LEGACY_H */

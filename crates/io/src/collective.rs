@@ -68,6 +68,8 @@ pub(crate) struct Order {
     pub start: u64,
     /// Some of the view's bytes lie on others.
     pub overlaps: bool,
+    /// Ranks lock what they write.
+    pub locks: bool,
     pub hints: Hints,
     pub atomic: bool,
     /// A number that this collective access has at all ranks.
@@ -88,7 +90,7 @@ impl Order {
 
     pub fn sieve(&self) -> Sieve {
         match self.data {
-            Data::Write(_) => Sieve::to_write(&self.hints, self.atomic),
+            Data::Write(_) => Sieve::to_write(&self.hints, self.atomic, self.locks),
             Data::Read(_) => Sieve::to_read(&self.hints, self.atomic),
         }
     }
@@ -167,10 +169,11 @@ impl Order {
 }
 
 /// The places among the tags of an access that its meetings and lists have, behind those of its rounds.
-const ORDER: u64 = (1 << 20) - 4;
-const MEET: u64 = ORDER + 1;
-pub(crate) const LISTS: u64 = ORDER + 2;
-const AGREE: u64 = ORDER + 3;
+const ORDER: u64 = (1 << 20) - 5;
+const PLACE: u64 = ORDER + 1;
+const MEET: u64 = ORDER + 2;
+pub(crate) const LISTS: u64 = ORDER + 3;
+const AGREE: u64 = ORDER + 4;
 
 /// An access that is under way.
 pub(crate) struct Access {
@@ -182,6 +185,8 @@ pub(crate) struct Access {
 
 enum Stage {
     Order(Rc<SharedPointer>, u64, Meeting),
+    /// With the units of the ranks before this one, and the bytes of a unit.
+    Place(u64, u64, Meeting),
     Meet(Meeting),
     Alone(Ticket<(Result<u64>, Lent)>),
     Lists(Box<Lists>),
@@ -205,9 +210,7 @@ impl Access {
 
     /// As [`collective`](Access::collective), each rank's part behind that of the rank before it, from the shared pointer on; that is counted in units of so many bytes.
     pub fn ordered(order: Order, pointer: &Rc<SharedPointer>, unit: u64) -> Result<Access> {
-        let before = if order.common.comm.rank() == 0 { pointer.value()? } else { 0 };
-        let mine = [order.data.bytes() / unit, before as u64, 0, 0, 0, 0, 0, 0];
-        let meeting = order.meeting(ORDER, mine)?;
+        let meeting = order.meeting(ORDER, [order.data.bytes() / unit, 0, 0, 0, 0, 0, 0, 0])?;
         Ok(Access { stage: Stage::Order(Rc::clone(pointer), unit, meeting), order: Some(order), steps: 0 })
     }
 
@@ -251,12 +254,15 @@ impl Access {
         let next = match &mut self.stage {
             Stage::Order(pointer, unit, meeting) => {
                 let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
-                let before: u64 = said[..comm.rank() as usize].iter().map(|words| words[0]).sum();
-                order.start = (said[0][1] + before) * *unit;
-                if comm.rank() == 0 {
-                    // Before the next meeting, so that whoever has come out of that finds it changed.
-                    pointer.add(said.iter().map(|words| words[0] as i64).sum())?;
-                }
+                let units = |ranks: &[Words]| ranks.iter().map(|words| words[0]).sum::<u64>();
+                // Only now has every rank come: until then one of them may still have moved the pointer by an access of its own.
+                let from = if comm.rank() == 0 { pointer.add(units(&said) as i64)? } else { 0 };
+                let meeting = order.meeting(PLACE, [from as u64, 0, 0, 0, 0, 0, 0, 0])?;
+                Stage::Place(units(&said[..comm.rank() as usize]), *unit, meeting)
+            }
+            Stage::Place(before, unit, meeting) => {
+                let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
+                order.start = (said[0][0] + *before) * *unit;
                 Stage::Meet(order.meeting(MEET, wanted(order))?)
             }
             Stage::Meet(meeting) => {

@@ -26,6 +26,8 @@ pub struct File {
     position: Cell<i64>,
     shared: Rc<SharedPointer>,
     atomic: Cell<bool>,
+    /// Ranks lock what they write: the view of one of them has gaps.
+    locks: Cell<bool>,
     /// How many collective accesses there were.
     number: Cell<u32>,
     /// The split collective access that has begun, and what the program calls it.
@@ -54,6 +56,7 @@ impl File {
             position: Cell::new(0),
             shared: Rc::new(pointer),
             atomic: Cell::new(false),
+            locks: Cell::new(false),
             number: Cell::new(0),
             split: Cell::new(None),
         }
@@ -175,7 +178,7 @@ impl File {
         let Common { rank, comm, .. } = &*self.common;
         let view = view.and_then(|view| match self.split.get() {
             Some((_, call)) => Err(self.wrong(Kind::UnsupportedOperation, format_args!("{call} has begun and not ended"))),
-            None if view.overlaps && self.mode.writes => Err(self.wrong(
+            None if self.mode.writes => view.to_write().ok_or_else(|| self.wrong(
                 Kind::Io,
                 format_args!("filetype has bytes that lie on others, expected none in a file that is opened to be written"),
             )),
@@ -184,10 +187,29 @@ impl File {
         if comm.rank() == 0 && view.is_ok() {
             self.shared.set(0)?;
         }
-        let view = agree(rank, comm, "setting of the view", view)?;
+        let mut words = verdict(&view);
+        words[1] = u64::from(view.as_ref().is_ok_and(|view| !view.pattern.is_contiguous()));
+        let said = meet(rank, comm, words)?;
+        let view = judge("setting of the view", view, &said)?;
         self.view.replace(view);
         self.position.set(0);
+        self.lock_if(said.iter().any(|words| words[1] != 0));
         Ok(())
+    }
+
+    /// Locks what is written, if the view of one of the ranks has gaps, which are written back.
+    fn lock_if(&self, some_have_gaps: bool) {
+        if some_have_gaps == self.locks.get() || !self.mode.writes {
+            return;
+        }
+        // First the one, then the other: nobody is to find this rank without both.
+        if some_have_gaps {
+            self.locks.set(true);
+            self.common.handle.recall();
+        } else {
+            self.common.handle.announce();
+            self.locks.set(false);
+        }
     }
 
     /// How data lies in the file.
@@ -328,6 +350,13 @@ impl File {
             );
             return Err(self.wrong(Kind::Argument, text));
         }
+        if let Some(end) = order.pattern.end().filter(|end| start + order.data.bytes() > *end) {
+            let text = format_args!(
+                "offset is {from} and {units} units are accessed, expected an access inside of the first copy of filetype, which is {end} bytes of data: \
+                 the second would lie before the end of it"
+            );
+            return Err(self.wrong(Kind::Argument, text));
+        }
         Ok((Order { start, ..order }, from))
     }
 
@@ -355,6 +384,7 @@ impl File {
             pattern: view.pattern.clone(),
             start: 0,
             overlaps: view.overlaps,
+            locks: self.locks.get(),
             hints: self.hints.borrow().clone(),
             atomic: self.atomic.get(),
             number: 0,
@@ -429,6 +459,12 @@ impl File {
         self.number.set(number.wrapping_add(1));
         let access = if whence == Whence::Shared {
             let (order, _) = self.order_anywhere(data, by_threads)?;
+            if order.pattern.end().is_some() {
+                let text = format_args!(
+                    "its filetype lies before its own end when it is repeated, expected one whose copies follow each other"
+                );
+                return Err(self.wrong(Kind::UnsupportedOperation, text));
+            }
             Access::ordered(Order { number, ..order }, &self.shared, self.view.borrow().unit)?
         } else {
             let (order, _) = self.order(data, whence, by_threads)?;

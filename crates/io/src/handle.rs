@@ -1,6 +1,8 @@
 //! The system's file: opened by each rank for itself, so that locks of ranks in one process keep each other out as those of processes do.
 
+use std::collections::hash_map::RandomState;
 use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -18,7 +20,12 @@ pub(crate) struct Handle {
     reads: bool,
     /// It is no pipe and no terminal.
     is_seekable: bool,
+    /// The byte far behind all data whose lock says that there is one who writes without locks.
+    announcement: u64,
 }
+
+/// Where announcements are, and no data.
+const ANNOUNCEMENTS: Range<u64> = 1 << 62..(1 << 62) + (1 << 60);
 
 impl Handle {
     /// Opens a file; `creates` for the first of its ranks only.
@@ -45,7 +52,10 @@ impl Handle {
             return Err(Error::of_system(name, "opening", &io::Error::from_raw_os_error(libc::EISDIR)));
         }
         let is_seekable = (&file).stream_position().is_ok();
-        Ok(Handle { file, name: name.to_owned(), reads, is_seekable })
+        // No two have the same, as far as chance goes.
+        let announcement = ANNOUNCEMENTS.start
+            + RandomState::new().build_hasher().finish() % (ANNOUNCEMENTS.end - ANNOUNCEMENTS.start);
+        Ok(Handle { file, name: name.to_owned(), reads, is_seekable, announcement })
     }
 
     pub fn name(&self) -> &str {
@@ -146,15 +156,37 @@ impl Handle {
         Ok(Locked { handle: self, range: range.clone() })
     }
 
+    /// Says that this one writes without locks from now on, so that nobody writes gaps back, and waits for those who are just doing so. Where the
+    /// system has no locks nobody does it, either.
+    pub fn announce(&self) {
+        let data = 0..ANNOUNCEMENTS.start;
+        if self.set_lock(&self.own_announcement(), libc::F_WRLCK).is_ok()
+            && self.set_lock(&data, libc::F_WRLCK).is_ok()
+        {
+            let _ = self.set_lock(&data, libc::F_UNLCK);
+        }
+    }
+
+    /// Takes that back.
+    pub fn recall(&self) {
+        let _ = self.set_lock(&self.own_announcement(), libc::F_UNLCK);
+    }
+
+    fn own_announcement(&self) -> Range<u64> {
+        self.announcement..self.announcement + 1
+    }
+
+    /// Whether somebody has announced that.
+    pub fn others_write_without_locks(&self) -> bool {
+        let mut found = flock(&ANNOUNCEMENTS, libc::F_WRLCK);
+        // SAFETY: a number of an open file, and a description of a lock that lives as long as the call, which changes it.
+        let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut found) };
+        code != 0 || found.l_type != libc::F_UNLCK as i16
+    }
+
     fn set_lock(&self, range: &Range<u64>, kind: i32) -> io::Result<()> {
         loop {
-            let lock = libc::flock {
-                l_type: kind as i16,
-                l_whence: libc::SEEK_SET as i16,
-                l_start: range.start as i64,
-                l_len: (range.end - range.start) as i64,
-                l_pid: 0,
-            };
+            let lock = flock(range, kind);
             // SAFETY: a number of an open file, and a description of a lock that lives as long as the call. Locks of this kind belong to the open file
             // and not to the process, so that two ranks in one process keep each other out.
             let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) };
@@ -166,6 +198,17 @@ impl Handle {
                 return Err(error);
             }
         }
+    }
+}
+
+/// A lock, as the system wants it described.
+fn flock(range: &Range<u64>, kind: i32) -> libc::flock {
+    libc::flock {
+        l_type: kind as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: range.start as i64,
+        l_len: (range.end - range.start) as i64,
+        l_pid: 0,
     }
 }
 

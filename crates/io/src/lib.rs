@@ -38,4 +38,6 @@ pub use hints::{Hints, Switch};
 pub use memory::{Sink, Source, external_source};
 pub use mode::Mode;
 pub use open::{delete, without_prefix};
+#[doc(hidden)]
+pub use runs::bytes_of_foreign_runs;
 pub use view::{Representation, View, external_extent};

@@ -54,6 +54,10 @@ impl File {
             None => Handle::open(name, &mode, false),
         };
         let handle = agree(rank, &comm, &what, handle)?;
+        // The view of an open file has no gaps. Nobody needs to know where nobody else is.
+        if mode.writes && !mode.unique {
+            handle.announce();
+        }
         let bell = rank.fabric().alarm().map(Arc::from);
         let pointer = SharedPointer::new(rank, &comm, home)?;
         let common = Common { rank, comm, handle: Arc::new(handle), bell };

@@ -11,11 +11,33 @@ use engine::datatype::Layout;
 pub(crate) struct Pattern {
     displacement: u64,
     layout: Layout,
+    /// Where the stream ends.
+    end: u64,
 }
 
 impl Pattern {
     pub fn new(displacement: u64, layout: Layout) -> Pattern {
-        Pattern { displacement, layout }
+        Pattern { displacement, layout, end: u64::MAX }
+    }
+
+    /// How its runs follow each other. MPI asks for order inside of a file type, not from one tile to the next: where a second tile would go back, the
+    /// stream is one tile.
+    pub fn in_order(self) -> (Pattern, Order) {
+        match self.order_of(2) {
+            Order::Backwards => self.once(),
+            order => (self, order),
+        }
+    }
+
+    /// The first tile alone, and how its runs follow each other.
+    pub fn once(self) -> (Pattern, Order) {
+        let order = self.order_of(1);
+        (Pattern { end: self.layout.size(), ..self }, order)
+    }
+
+    /// Bytes of the stream, if it does not go on for ever.
+    pub fn end(&self) -> Option<u64> {
+        (self.end < u64::MAX).then_some(self.end)
     }
 
     /// All bytes of the file.
@@ -74,7 +96,7 @@ impl Pattern {
             return 0;
         }
         let tiles = (byte - self.displacement) / self.layout.extent().max(1) as u64 + 2;
-        let (mut low, mut high) = (0, tiles.saturating_mul(self.layout.size()));
+        let (mut low, mut high) = (0, tiles.saturating_mul(self.layout.size()).min(self.end));
         while low < high {
             let middle = low + (high - low) / 2;
             if self.place(middle) < byte {
@@ -95,11 +117,10 @@ impl Pattern {
         u64::try_from(whole).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Whether its displacements never go back, as MPI wants it, and whether some of its bytes lie on others.
-    pub fn order(&self) -> Order {
+    /// Whether the displacements of so many tiles never go back, and whether some of their bytes lie on others.
+    fn order_of(&self, tiles: u64) -> Order {
         let (mut order, mut last, mut end) = (Order::Apart, 0, 0);
-        // Two tiles: the second may begin before the first has ended.
-        self.walk(0..self.layout.size() * 2, |offset, _, len| {
+        self.walk(0..self.layout.size() * tiles, |offset, _, len| {
             if offset < last {
                 order = Order::Backwards;
             } else if offset < end && order == Order::Apart {
@@ -156,9 +177,22 @@ mod tests {
 
     #[test]
     fn patterns_that_overlap_or_go_back_are_told_from_others() {
-        assert_eq!(pattern(0, &[(0, 2), (6, 2)], 8).order(), Order::Apart);
-        assert_eq!(pattern(0, &[(0, 4), (2, 4)], 8).order(), Order::Overlapping);
-        assert_eq!(pattern(0, &[(0, 2), (6, 2)], 7).order(), Order::Overlapping);
-        assert_eq!(pattern(0, &[(6, 2), (0, 2)], 8).order(), Order::Backwards);
+        for (blocks, extent, expected, end) in [
+            ([(0, 2), (6, 2)], 8, Order::Apart, None),
+            ([(0, 4), (2, 4)], 8, Order::Overlapping, None),
+            ([(0, 2), (6, 2)], 7, Order::Overlapping, None),
+            ([(6, 2), (0, 2)], 8, Order::Backwards, Some(4)),
+            // Only the second tile goes back.
+            ([(0, 2), (6, 2)], 4, Order::Apart, Some(4)),
+        ] {
+            let (pattern, order) = pattern(100, &blocks, extent).in_order();
+            assert_eq!((order, pattern.end()), (expected, end), "{blocks:?} {extent}");
+            if order == Order::Apart {
+                assert_eq!(pattern.position_of(106), 2);
+                assert_eq!(end.map(|_| pattern.position_of(1000)), end);
+            }
+        }
+        let (first, order) = pattern(0, &[(0, 2), (6, 2)], 7).once();
+        assert_eq!((order, first.end()), (Order::Apart, Some(4)));
     }
 }

@@ -159,6 +159,26 @@ impl Runs {
     }
 }
 
+/// What a rank is said to want, read and asked as the ranks that stand for parts of a file do: how many of its bytes lie in a range, if it is a list at all.
+/// For `fuzz/`: panics if what it was asked does not fit together.
+#[doc(hidden)]
+pub fn bytes_of_foreign_runs(message: &[u8], range: Range<u64>) -> Option<u64> {
+    let runs = Runs::decode(message)?;
+    assert_eq!(runs.encode(), message);
+    let (bytes, stripes) = (runs.bytes_in(&range), runs.stripes_in(&range));
+    assert_eq!(stripes.iter().map(|stripe| stripe.len * stripe.count).sum::<u64>(), bytes);
+    // One by one where they are few.
+    if stripes
+        .iter()
+        .try_fold(0_u64, |sum, stripe| sum.checked_add(stripe.count))
+        .is_some_and(|count| count < 1000)
+    {
+        assert_eq!(runs.in_range(&range).map(|run| run.len).sum::<u64>(), bytes);
+        assert!(merged(vec![runs.in_range(&range)]).iter().map(|run| run.len).sum::<u64>() == bytes);
+    }
+    Some(bytes)
+}
+
 /// The runs of a part of a file, one after the other.
 pub(crate) struct Clip<'a> {
     left: &'a [Stripe],

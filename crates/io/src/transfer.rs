@@ -3,6 +3,9 @@
 //! Runs that lie close together are read at once, with the gaps between them, into memory of the library's, and picked out there (they are
 //! sieved). To write them, what lies in the gaps is read, the runs are put in, and all of it is written back, under a lock: others may write into the gaps
 //! at the same time.
+//!
+//! **Invariant:** whoever writes while others may write gaps back has a lock. Ranks whose views have no gaps write without, and none of them writes gaps
+//! back; they announce it ([`Handle::announce`]), and as long as there is an announcement nobody else does.
 
 use std::ops::Range;
 
@@ -20,15 +23,17 @@ pub(crate) struct Sieve {
     switch: Switch,
     /// Everything from the first byte to the last is locked by the caller (MPI's atomic mode).
     pub atomic: bool,
+    /// All ranks of the file lock what they write.
+    locks: bool,
 }
 
 impl Sieve {
     pub fn to_read(hints: &Hints, atomic: bool) -> Sieve {
-        Sieve { buffer: hints.read_sieve, switch: hints.sieves_reads, atomic }
+        Sieve { buffer: hints.read_sieve, switch: hints.sieves_reads, atomic, locks: atomic }
     }
 
-    pub fn to_write(hints: &Hints, atomic: bool) -> Sieve {
-        Sieve { buffer: hints.write_sieve, switch: hints.sieves_writes, atomic }
+    pub fn to_write(hints: &Hints, atomic: bool, locks: bool) -> Sieve {
+        Sieve { buffer: hints.write_sieve, switch: hints.sieves_writes, atomic, locks: locks || atomic }
     }
 }
 
@@ -221,29 +226,35 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn take(&mut self, piece: Piece, memory: &[u8]) -> Result {
+        let may_sieve = self.sieve.locks && self.handle.can_read();
         let alone = match self.sieve.switch {
             Switch::Disable => true,
-            Switch::Enable => !self.handle.can_read(),
-            Switch::Automatic => piece.len >= LONG_RUN_WRITTEN || !self.handle.can_read(),
+            Switch::Enable => !may_sieve,
+            Switch::Automatic => piece.len >= LONG_RUN_WRITTEN || !may_sieve,
         };
         let gap = if self.sieve.switch == Switch::Enable { self.sieve.buffer } else { LONGEST_GAP_WRITTEN };
         if alone || !fits(&self.batch, &piece, gap, self.sieve.buffer) {
             self.flush(memory)?;
         }
-        if alone {
-            return self.handle.write(&memory[piece.in_memory()], piece.offset);
-        }
         self.batch.push(piece);
-        Ok(())
+        if alone { self.flush(memory) } else { Ok(()) }
     }
 
     fn flush(&mut self, memory: &[u8]) -> Result {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let span = span(&self.batch);
+        let is_locked = self.sieve.atomic || !self.sieve.locks;
+        let _locked = if is_locked { None } else { Some(self.handle.lock(&span, true)?) };
         match self.batch.as_slice() {
-            [] => return Ok(()),
             [only] => self.handle.write(&memory[only.in_memory()], only.offset)?,
+            batch if self.handle.others_write_without_locks() => {
+                for piece in batch {
+                    self.handle.write(&memory[piece.in_memory()], piece.offset)?;
+                }
+            }
             batch => {
-                let span = span(batch);
-                let _locked = if self.sieve.atomic { None } else { Some(self.handle.lock(&span, true)?) };
                 self.buffer.clear();
                 self.buffer.resize((span.end - span.start) as usize, 0);
                 // Behind the end of the file there are zeros.

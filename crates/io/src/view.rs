@@ -73,8 +73,7 @@ impl View {
         } else {
             (scaled(etype, filetype, unit)?, unit as u64)
         };
-        let pattern = Pattern::new(start, layout);
-        let order = pattern.order();
+        let (pattern, order) = Pattern::new(start, layout).in_order();
         if order == Order::Backwards {
             return forbidden(format_args!(
                 "filetype has displacements that go back, expected each at the one before it or behind it"
@@ -82,6 +81,15 @@ impl View {
         }
         let overlaps = order == Order::Overlapping;
         Ok(View { pattern, unit: bytes.max(1), overlaps, representation })
+    }
+
+    /// What of it may be written: where copies of the file type lie on each other, the first of them; none if it has bytes that lie on others itself.
+    pub fn to_write(self) -> Option<View> {
+        if !self.overlaps {
+            return Some(self);
+        }
+        let (pattern, order) = self.pattern.once();
+        (order == Order::Apart).then_some(View { pattern, overlaps: false, ..self })
     }
 }
 

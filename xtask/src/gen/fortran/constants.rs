@@ -52,12 +52,12 @@ const TIMES: [&str; 2] = ["MPI_WTIME", "MPI_WTICK"];
 const SUMS: [&str; 2] = ["MPI_AINT_ADD", "MPI_AINT_DIFF"];
 
 /// What programs of MPI-1 still name: markers of bounds, which this library knows, and constructors that no type has been made by. As in `mpi_legacy.h`.
-const LEGACY: [(&str, i64); 5] = [
-    ("MPI_LB", 0x2fe),
-    ("MPI_UB", 0x2ff),
-    ("MPI_COMBINER_HVECTOR_INTEGER", -101),
-    ("MPI_COMBINER_HINDEXED_INTEGER", -102),
-    ("MPI_COMBINER_STRUCT_INTEGER", -103),
+const LEGACY: [(&str, &str, i64); 5] = [
+    ("MPI_LB", "MPI_Datatype", 0x2fe),
+    ("MPI_UB", "MPI_Datatype", 0x2ff),
+    ("MPI_COMBINER_HVECTOR_INTEGER", "int", -101),
+    ("MPI_COMBINER_HINDEXED_INTEGER", "int", -102),
+    ("MPI_COMBINER_STRUCT_INTEGER", "int", -103),
 ];
 
 /// The constants that are numbers in Fortran: name, type of C, value.
@@ -68,11 +68,12 @@ fn numbers(spec: &Spec) -> impl Iterator<Item = (&str, &str, i64)> {
         let index_of_c = constant.category == "fortran-status-index";
         !pointer && !of_tools && !index_of_c
     };
-    spec.constants.iter().filter(wanted).map(|constant| {
+    let of_standard = spec.constants.iter().filter(wanted).map(|constant| {
         // Strings of C end with a zero, for which Fortran has no room.
         let less = i64::from(constant.category == "string-length");
         (constant.name.as_str(), constant.ctype.as_str(), constant.value - less)
-    })
+    });
+    of_standard.chain(LEGACY)
 }
 
 /// `mpif.h`: statements that mean the same in fixed and in free form.
@@ -89,9 +90,6 @@ pub fn header(spec: &Spec) -> String {
     }
     for (name, ctype, value) in numbers(spec) {
         integer(if ctype == "MPI_Offset" { "integer*8" } else { "integer" }, name, &value.to_string());
-    }
-    for (name, value) in LEGACY {
-        integer("integer", name, &value.to_string());
     }
     addresses(&mut out);
     for name in FUNCTIONS {
@@ -115,8 +113,7 @@ pub fn of_module(spec: &Spec) -> String {
     for name in ["MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"] {
         writeln!(out, "  logical, parameter :: {name} = .false.").expect("a string takes all");
     }
-    let legacy = LEGACY.iter().map(|(name, value)| (*name, "int", *value));
-    for (name, ctype, value) in numbers(spec).chain(legacy) {
+    for (name, ctype, value) in numbers(spec) {
         let kind = if ctype == "MPI_Offset" { "integer(kind=MPI_OFFSET_KIND)" } else { "integer" };
         writeln!(out, "  {kind}, parameter :: {name} = {value}").expect("a string takes all");
     }
