@@ -7,6 +7,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Result};
+use crate::mapping::{self, Mapping};
 use crate::mode::Mode;
 
 /// An open file of the system.
@@ -18,6 +19,8 @@ pub(crate) struct Handle {
     reads: bool,
     /// It is no pipe and no terminal.
     is_seekable: bool,
+    /// Parts of it can be had as memory.
+    maps: bool,
 }
 
 impl Handle {
@@ -45,7 +48,8 @@ impl Handle {
             return Err(Error::of_system(name, "opening", &io::Error::from_raw_os_error(libc::EISDIR)));
         }
         let is_seekable = (&file).stream_position().is_ok();
-        Ok(Handle { file, name: name.to_owned(), reads, is_seekable })
+        let maps = reads && mapping::is_possible(&file);
+        Ok(Handle { file, name: name.to_owned(), reads, is_seekable, maps })
     }
 
     pub fn name(&self) -> &str {
@@ -54,6 +58,16 @@ impl Handle {
 
     pub fn can_read(&self) -> bool {
         self.reads
+    }
+
+    /// Whether parts of it can be had as memory.
+    pub fn can_map(&self) -> bool {
+        self.maps
+    }
+
+    /// A part of it as memory, if that can be had.
+    pub fn map(&self, part: &Range<u64>) -> Option<Mapping> {
+        if self.maps { Mapping::new(&self.file, part) } else { None }
     }
 
     /// Reads until the memory is full or the file ends; how many bytes.
