@@ -82,7 +82,7 @@ pub(crate) struct Order {
 
 /// Bytes of the program's memory that are packed at a time.
 const PACKED: usize = 4 << 20;
-/// Runs of so many bytes and more are not collected: each rank moves its own.
+/// Runs of so many bytes and more are not sent to be collected: each rank moves its own.
 const LONG_RUN: u64 = 64 << 10;
 
 impl Order {
@@ -398,9 +398,10 @@ fn division(said: &[Words], members: u32) -> Option<Division> {
     let (bytes, runs) = said.iter().fold((0_u64, 0_u64), |(bytes, runs), words| {
         (bytes.saturating_add(words[2]), runs.saturating_add(if words[2] == 0 { 0 } else { words[3] }))
     });
-    let is_worth_it = bytes / runs.max(1) < LONG_RUN && are_interleaved(parts().collect());
+    let pulls = said.iter().all(|words| words[4] & PULLED != 0);
+    let is_worth_it = (pulls || bytes / runs.max(1) < LONG_RUN) && are_interleaved(parts().collect());
     (way(&said[0]) == TOGETHER || is_worth_it).then(|| Division {
         domains: Domains::new(start..end, aggregators, u64::from(members), (alignment, window)),
-        pulls: said.iter().all(|words| words[4] & PULLED != 0),
+        pulls,
     })
 }

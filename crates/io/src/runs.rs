@@ -112,6 +112,14 @@ impl Runs {
         self.0.is_empty()
     }
 
+    /// The first byte at this place or behind it.
+    pub fn first_from(&self, offset: u64) -> Option<u64> {
+        let stripe = self.0.get(self.0.partition_point(|stripe| stripe.end() <= offset))?;
+        let index = offset.saturating_sub(stripe.offset).checked_div(stripe.stride).unwrap_or(0);
+        let run = stripe.run(index);
+        Some(if offset < run.end() { offset.max(run.offset) } else { stripe.run(index + 1).offset })
+    }
+
     /// The stripes that have bytes in a range, with the indices of the runs that do.
     fn touching<'a>(&'a self, range: &'a Range<u64>) -> impl Iterator<Item = (&'a Stripe, Range<u64>)> {
         let first = self.0.partition_point(|stripe| stripe.end() <= range.start);
@@ -324,6 +332,7 @@ mod tests {
                 stripes.iter().flat_map(runs_of).flat_map(|run| run.offset..run.end()).collect();
             prop_assert_eq!(&found, &wanted);
             prop_assert_eq!(runs.bytes_in(&range), wanted.len() as u64);
+            prop_assert_eq!(runs.first_from(start), bytes.range(start..).next().copied());
         }
 
         #[test]

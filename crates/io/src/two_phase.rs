@@ -302,13 +302,14 @@ impl Rounds {
         }
         lane.ahead = under_way;
         while lane.round < rounds && lane.ahead.len() < AHEAD {
+            went_on = true;
+            lane.round = next_round(&self.domains, index as u64, lane.round, [&lane.runs].into_iter());
+            if lane.round == rounds {
+                break;
+            }
             let bytes = lane.runs.bytes_in(&self.domains.window(index as u64, lane.round));
             let tag = order.tag_of_round(lane.round);
             lane.round += 1;
-            went_on = true;
-            if bytes == 0 {
-                continue;
-            }
             let position = lane.position;
             lane.position += bytes;
             let (request, room) = match &mut order.data {
@@ -386,12 +387,13 @@ impl Rounds {
     /// Takes up the next window.
     fn hold(&mut self, order: &Order, index: usize) -> Result<Hold> {
         let Common { rank, comm, handle, .. } = &*order.common;
-        let (round, window) = (self.round, self.domains.window(self.domain, self.round));
-        self.round += 1;
-        let all = union(&self.lists, &window);
-        if all.is_empty() {
+        let round = next_round(&self.domains, self.domain, self.round, self.lists.iter());
+        self.round = round + 1;
+        if round == self.domains.rounds() {
             return Ok(Hold::Nothing);
         }
+        let window = self.domains.window(self.domain, round);
+        let all = union(&self.lists, &window);
         let room = self.windows[index].room.take();
         let mut room = room.unwrap_or_else(|| Room::new(self.domains.window_bytes() as usize));
         let origin = window.start;
@@ -506,6 +508,14 @@ impl Rounds {
         self.windows[index].staging = staging;
         Ok(Hold::Sending(requests))
     }
+}
+
+/// The first round from this one on in whose window of the domain there are bytes of some of the runs; all rounds, if there is none. Ranks may want little of a
+/// long part of a file.
+fn next_round<'a>(domains: &Domains, domain: u64, round: u64, lists: impl Iterator<Item = &'a Runs>) -> u64 {
+    let from = domains.window(domain, round).start;
+    let first = lists.filter_map(|runs| runs.first_from(from)).min();
+    first.map_or(domains.rounds(), |first| domains.round_of(domain, first).max(round))
 }
 
 /// What of a rank's runs lies in a part of the file, as a datatype; and how far behind the origin it begins.
