@@ -18,6 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{Comm, Rank, Tag};
+use fabric::Key;
 
 use crate::domains::{Domains, are_interleaved};
 use crate::error::Result;
@@ -27,8 +28,9 @@ use crate::meeting::{Meeting, Words, judge, verdict};
 use crate::memory::{Lent, Sink, Source};
 use crate::pattern::Pattern;
 use crate::pointer::SharedPointer;
+use crate::pull;
 use crate::transfer::{self, Sieve};
-use crate::two_phase::{Lists, Rounds};
+use crate::two_phase::{Division, Lists, Rounds};
 use crate::work::{Bell, Ticket};
 
 /// What the accesses of a file have in common.
@@ -76,11 +78,13 @@ pub(crate) struct Order {
     pub number: u32,
     /// The program does not wait for it: threads may do it.
     pub by_threads: bool,
+    /// The others may get the program's memory.
+    pub exposed: Option<Key>,
 }
 
 /// Bytes of the program's memory that are packed at a time.
 const PACKED: usize = 4 << 20;
-/// Runs of so many bytes and more are not collected: each rank moves its own.
+/// Runs of so many bytes and more are not sent to be collected: each rank moves its own.
 const LONG_RUN: u64 = 64 << 10;
 
 impl Order {
@@ -152,6 +156,24 @@ impl Order {
             };
             (moved, memory)
         }))
+    }
+
+    /// Lets the other ranks get what is written, until [`withdraw`](Order::withdraw).
+    pub fn expose(&mut self) -> Result<Key> {
+        let Data::Write(source) = &self.data else {
+            return Err(engine::Error::Internal { reason: "what is read is not fetched" }.into());
+        };
+        let refused = engine::Error::Internal { reason: "memory cannot be exposed" };
+        let key = source.expose(self.common.rank.fabric()).map_err(|_| refused)?;
+        self.exposed = Some(key);
+        Ok(key)
+    }
+
+    /// Nobody needs the program's memory any more.
+    fn withdraw(&mut self) {
+        if let Some(key) = self.exposed.take() {
+            self.common.rank.fabric().withdraw(key);
+        }
     }
 
     /// The tag of what is said at a place of this access.
@@ -243,6 +265,9 @@ impl Access {
                 let order = self.order.take()?;
                 return Some(outcome.and_then(|moved| order.finish(moved)));
             }
+            if matches!(&self.stage, Stage::Rounds(rounds) if rounds.pulls()) {
+                return None;
+            }
         }
     }
 
@@ -269,7 +294,7 @@ impl Access {
                 let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
                 match division(&said, comm.size()) {
                     None => order.alone(),
-                    Some(domains) => Stage::Lists(Box::new(Lists::begin(order, domains)?)),
+                    Some(division) => Stage::Lists(Box::new(Lists::begin(order, division)?)),
                 }
             }
             Stage::Alone(ticket) => {
@@ -295,6 +320,7 @@ impl Access {
             }
             Stage::Agree(meeting, outcome) => {
                 let Some(said) = meeting.poll(rank, comm)? else { return Ok(false) };
+                order.withdraw();
                 let mine = std::mem::replace(outcome, Ok(0));
                 let what = format!("a collective access to file \"{}\"", common.handle.name());
                 Stage::Ended(judge(&what, mine, &said))
@@ -311,13 +337,20 @@ fn wanted(order: &Order) -> Words {
     let bytes = order.data.bytes();
     let reach =
         if bytes == 0 || order.pattern.is_empty() { 0..0 } else { order.pattern.reach(&order.range()) };
-    let switch = if order.data.writes() { order.hints.collects_writes } else { order.hints.collects_reads };
-    let way = match switch {
-        _ if order.overlaps || order.atomic => 2,
-        Switch::Disable => 2,
-        Switch::Enable => 1,
-        Switch::Automatic => 0,
+    let (switch, maps, pulls) = match &order.data {
+        Data::Write(source) => {
+            (order.hints.collects_writes, false, source.is_in_one_piece() && reaches_all(order))
+        }
+        Data::Read(_) => (order.hints.collects_reads, is_mapped(order, &reach), false),
     };
+    let way = match switch {
+        _ if order.overlaps || order.atomic => ALONE,
+        Switch::Disable => ALONE,
+        Switch::Enable => TOGETHER,
+        Switch::Automatic if maps => ALONE,
+        Switch::Automatic => AS_IT_SEEMS,
+    };
+    let way = if pulls { way | PULLED } else { way };
     [
         reach.start,
         reach.end,
@@ -330,6 +363,27 @@ fn wanted(order: &Order) -> Words {
     ]
 }
 
+/// How a rank wants a collective access to be done.
+const AS_IT_SEEMS: u64 = 0;
+const TOGETHER: u64 = 1;
+const ALONE: u64 = 2;
+/// Added to it: what it writes can be fetched from its memory, and it can do the same with the others'.
+const PULLED: u64 = 4;
+fn reaches_all(order: &Order) -> bool {
+    pull::reaches_all(order.common.rank.fabric(), order.common.comm.group().nodes())
+}
+
+/// A byte that is wanted of so many that lie around it: more of them, and it costs less to map a page of the file at every rank that wants something of it than to
+/// collect what they want and send it.
+const SPARSE: u64 = 64;
+
+/// Whether a rank takes what it wants straight out of a mapping of the file: one copy, and no message.
+fn is_mapped(order: &Order, reach: &Range<u64>) -> bool {
+    let maps = order.common.handle.can_map() && order.hints.sieves_reads == Switch::Automatic;
+    let wanted = order.data.bytes();
+    maps && wanted > 0 && (reach.end - reach.start) / wanted <= SPARSE
+}
+
 /// How many ranks stand for parts of a file: as many as there are cores for, if nothing else is said. More would only take turns.
 pub(crate) fn aggregators(hints: &Hints, members: u32) -> u64 {
     let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
@@ -338,9 +392,10 @@ pub(crate) fn aggregators(hints: &Hints, members: u32) -> u64 {
 }
 
 /// How the file is divided, if its ranks access it together. The first rank's hints are those of all.
-fn division(said: &[Words], members: u32) -> Option<Domains> {
+fn division(said: &[Words], members: u32) -> Option<Division> {
     let [.., aggregators, window, alignment] = *said.first()?;
-    if members == 1 || said.iter().any(|words| words[4] == 2) {
+    let way = |words: &Words| words[4] & !PULLED;
+    if members == 1 || said.iter().any(|words| way(words) == ALONE) {
         return None;
     }
     let parts = || said.iter().map(|words| words[0]..words[1]);
@@ -349,7 +404,10 @@ fn division(said: &[Words], members: u32) -> Option<Domains> {
     let (bytes, runs) = said.iter().fold((0_u64, 0_u64), |(bytes, runs), words| {
         (bytes.saturating_add(words[2]), runs.saturating_add(if words[2] == 0 { 0 } else { words[3] }))
     });
-    let is_worth_it = bytes / runs.max(1) < LONG_RUN && are_interleaved(parts().collect());
-    (said[0][4] == 1 || is_worth_it)
-        .then(|| Domains::new(start..end, aggregators, u64::from(members), (alignment, window)))
+    let pulls = said.iter().all(|words| words[4] & PULLED != 0);
+    let is_worth_it = (pulls || bytes / runs.max(1) < LONG_RUN) && are_interleaved(parts().collect());
+    (way(&said[0]) == TOGETHER || is_worth_it).then(|| Division {
+        domains: Domains::new(start..end, aggregators, u64::from(members), (alignment, window)),
+        pulls,
+    })
 }

@@ -55,6 +55,11 @@ impl Domains {
         self.each.div_ceil(self.window)
     }
 
+    /// The round in which a byte of a domain is in its window.
+    pub fn round_of(&self, domain: u64, offset: u64) -> u64 {
+        (offset - self.origin - domain * self.each) / self.window
+    }
+
     /// Most bytes of a window.
     pub fn window_bytes(&self) -> u64 {
         self.window
@@ -112,6 +117,8 @@ mod tests {
                     }
                     prop_assert_eq!(part.start, at);
                     prop_assert_eq!(domains.at(part.start).0, domain);
+                    prop_assert_eq!(domains.round_of(domain, part.start), round);
+                    prop_assert_eq!(domains.round_of(domain, part.end - 1), round);
                     prop_assert!(domains.at(part.start).1 >= part.end);
                     prop_assert!(domain == 0 || round > 0 || part.start.is_multiple_of(alignment));
                     at = part.end;

@@ -389,6 +389,7 @@ impl File {
             atomic: self.atomic.get(),
             number: 0,
             by_threads,
+            exposed: None,
         };
         Ok((order, (bytes / view.unit) as i64))
     }

@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use crate::error::{Error, Result};
+use crate::mapping::{self, Mapping};
 use crate::mode::Mode;
 
 /// An open file of the system.
@@ -22,6 +23,8 @@ pub(crate) struct Handle {
     is_seekable: bool,
     /// The byte far behind all data whose lock says that there is one who writes without locks.
     announcement: u64,
+    /// Parts of it can be had as memory.
+    maps: bool,
 }
 
 /// Where announcements are, and no data.
@@ -52,10 +55,11 @@ impl Handle {
             return Err(Error::of_system(name, "opening", &io::Error::from_raw_os_error(libc::EISDIR)));
         }
         let is_seekable = (&file).stream_position().is_ok();
+        let maps = reads && mapping::is_possible(&file);
         // No two have the same, as far as chance goes.
         let announcement = ANNOUNCEMENTS.start
             + RandomState::new().build_hasher().finish() % (ANNOUNCEMENTS.end - ANNOUNCEMENTS.start);
-        Ok(Handle { file, name: name.to_owned(), reads, is_seekable, announcement })
+        Ok(Handle { file, name: name.to_owned(), reads, is_seekable, announcement, maps })
     }
 
     pub fn name(&self) -> &str {
@@ -64,6 +68,16 @@ impl Handle {
 
     pub fn can_read(&self) -> bool {
         self.reads
+    }
+
+    /// Whether parts of it can be had as memory.
+    pub fn can_map(&self) -> bool {
+        self.maps
+    }
+
+    /// A part of it as memory, if that can be had.
+    pub fn map(&self, part: &Range<u64>) -> Option<Mapping> {
+        if self.maps { Mapping::new(&self.file, part) } else { None }
     }
 
     /// Reads until the memory is full or the file ends; how many bytes.

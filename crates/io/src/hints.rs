@@ -52,7 +52,7 @@ impl Default for Hints {
     fn default() -> Hints {
         Hints {
             aggregators: 0,
-            window: 16 << 20,
+            window: 512 << 10,
             collects_reads: Switch::Automatic,
             collects_writes: Switch::Automatic,
             read_sieve: 4 << 20,

@@ -6,8 +6,8 @@
 //!   of data in it ([`Source`] and [`Sink`]: memory as it is, or by way of a conversion).
 //! * What is moved: `pattern` (the bytes of a view as a stream), `runs` (many runs of bytes in few words) and `domains` (which rank stands for
 //!   which part of the file in a collective call) are data without a rank or a system.
-//! * How it is moved: `handle` is the system's file, `transfer` moves a stream with few calls of the system (it sieves), `work` has threads for
-//!   transfers that the program does not wait for, `collective` and `two_phase` are accesses as a machine of small steps, and `desk` lets them go on
+//! * How it is moved: `handle` is the system's file, `mapping` a part of it as memory, `transfer` moves a stream with few calls of the system (it sieves), `work` has threads for
+//!   transfers that the program does not wait for, `collective`, `two_phase` and `pull` are accesses as a machine of small steps, and `desk` lets them go on
 //!   whenever the rank makes progress; in `meeting` ranks tell each other a few words.
 //! * [`File`] is all of that together, with the pointers (`pointer`).
 //!
@@ -20,12 +20,14 @@ mod error;
 mod file;
 mod handle;
 mod hints;
+mod mapping;
 mod meeting;
 mod memory;
 mod mode;
 mod open;
 mod pattern;
 mod pointer;
+mod pull;
 mod runs;
 mod transfer;
 mod two_phase;

@@ -3,8 +3,10 @@
 
 use engine::datatype::Basic;
 use engine::{Datatype, RecvBuffer, SendBuffer};
+use fabric::{Audience, Fabric, Key, Mover, Node, PortalError, Region, Shape};
 
 use crate::error::Result;
+use crate::runs::Stripe;
 
 /// What is written.
 #[derive(Clone)]
@@ -57,6 +59,19 @@ impl Source {
         }
         // SAFETY: the promise that came with the buffer: readable and not written until the operation is complete; contiguous from its base on.
         Some(unsafe { std::slice::from_raw_parts(self.buffer.base(), len) })
+    }
+
+    /// Whether the stream lies in one piece, or there is none.
+    pub(crate) fn is_in_one_piece(&self) -> bool {
+        self.bytes() == 0 || self.whole().is_some()
+    }
+
+    /// Lets the others get the stream, which must lie in one piece, until it is withdrawn.
+    pub(crate) fn expose(&self, fabric: &dyn Fabric) -> std::result::Result<Key, PortalError> {
+        let (base, len) = (self.buffer.base().cast_mut(), self.bytes() as usize);
+        // SAFETY: the promise that came with the buffer: readable until the operation is complete, which comes after the others have said that they need it
+        // no more.
+        unsafe { fabric.expose(Region { read_only: true, ..Region::host(base, len) }, Audience::All) }
     }
 
     /// The stream in one piece, if need be in a copy, at an address that another thread may read from.
@@ -280,6 +295,31 @@ impl Room {
         assert!(self.has_room_for(at, count, datatype));
         // SAFETY: as above.
         unsafe { SendBuffer::new(self.0.as_ptr().add(at), count, datatype) }
+    }
+
+    /// Gets bytes of a member's memory, from a position on, to where a stripe says, if this room begins at `start`.
+    pub fn fetch(
+        &mut self,
+        fabric: &dyn Fabric,
+        (node, key): (Node, &Key),
+        position: u64,
+        stripe: &Stripe,
+        start: u64,
+    ) -> std::result::Result<(), engine::Error> {
+        let (len, count, stride) = (stripe.len as usize, stripe.count as usize, stripe.stride as usize);
+        let here = Shape::rows((stripe.offset - start) as usize, len, count, stride.max(len));
+        let there = Shape::rows(position as usize, len, count, len);
+        assert!(here.end().is_some_and(|end| end <= self.0.len()));
+        // SAFETY: the whole of the local shape is memory of this room; the member exposes its memory until all have said that they need it no more.
+        let got = unsafe { fabric.get(node, self.0.as_mut_ptr(), &here, key, &there, Mover::Core) };
+        let done = got.and_then(|ticket| fabric.done(ticket));
+        match done {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(engine::Error::Internal { reason: "a fabric of memory copies later" }),
+            Err(PortalError::PeerLost) => Err(engine::Error::PeerLost { node: node.0 }),
+            Err(PortalError::PeerMemory) => Err(engine::Error::PeerMemory { node: node.0, role: "send" }),
+            Err(_) => Err(engine::Error::Internal { reason: "memory that was exposed cannot be reached" }),
+        }
     }
 
     fn has_room_for(&self, at: usize, count: u64, datatype: &Datatype) -> bool {

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use engine::datatype::Layout;
 
+use crate::runs::Stripe;
+
 /// The stream of a view.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
@@ -76,6 +78,28 @@ impl Pattern {
         if let Some((offset, at, len)) = pending {
             each(offset, at, len);
         }
+    }
+
+    /// As [`walk`](Pattern::walk), with equal runs at equal distances together; runs that touch may be told apart.
+    pub fn walk_stripes(&self, range: Range<u64>, mut each: impl FnMut(Stripe, u64)) {
+        let Range { start, end } = range;
+        if start >= end || self.is_empty() {
+            return;
+        }
+        self.layout.walk_strides(start, end - start, |offset, at, len, stride, count| {
+            let offset = self.displacement.wrapping_add_signed(offset);
+            match u64::try_from(stride) {
+                Ok(stride) if stride == len => {
+                    each(Stripe { offset, len: len * count, stride: 0, count: 1 }, at);
+                }
+                Ok(stride) if stride > len || count == 1 => each(Stripe { offset, len, stride, count }, at),
+                // They lie on each other.
+                _ => (0..count).for_each(|index| {
+                    let offset = offset.wrapping_add_signed(stride * index as i64);
+                    each(Stripe { offset, len, stride: 0, count: 1 }, at + index * len);
+                }),
+            }
+        });
     }
 
     /// Where a byte of the stream lies.
@@ -162,6 +186,37 @@ mod tests {
         let tiles = pattern(100, &[(0, 2), (6, 2)], 8);
         assert_eq!(listed(&tiles, 1..7), [(101, 0, 1), (106, 1, 4), (114, 5, 1)]);
         assert!(listed(&tiles, 3..3).is_empty());
+    }
+
+    #[test]
+    fn stripes_have_the_bytes_of_the_runs() {
+        let runs = |stripes: &[(Stripe, u64)]| -> Vec<(u64, u64)> {
+            let bytes = |(stripe, at): &(Stripe, u64)| {
+                let (stripe, at) = (*stripe, *at);
+                (0..stripe.count).flat_map(move |index| {
+                    (0..stripe.len).map(move |byte| {
+                        (stripe.offset + index * stripe.stride + byte, at + index * stripe.len + byte)
+                    })
+                })
+            };
+            stripes.iter().flat_map(bytes).collect()
+        };
+        for tiles in [
+            pattern(100, &[(4, 3)], 8),
+            pattern(100, &[(0, 2), (6, 2)], 8),
+            pattern(0, &[(0, 8)], 8),
+            // They lie on each other.
+            pattern(0, &[(0, 8)], 6),
+        ] {
+            for range in [0..24, 1..23, 5..6] {
+                let (mut stripes, mut wanted) = (Vec::new(), Vec::new());
+                tiles.walk_stripes(range.clone(), |stripe, at| stripes.push((stripe, at)));
+                tiles.walk(range.clone(), |offset, at, len| {
+                    wanted.extend((0..len).map(|byte| (offset + byte, at + byte)));
+                });
+                assert_eq!(runs(&stripes), wanted, "{tiles:?}, {range:?}");
+            }
+        }
     }
 
     #[test]

@@ -33,12 +33,16 @@ pub(crate) struct Stripe {
 }
 
 impl Stripe {
-    fn run(&self, index: u64) -> Run {
+    pub fn run(&self, index: u64) -> Run {
         Run { offset: self.offset + index * self.stride, len: self.len }
     }
 
-    fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.run(self.count - 1).end()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.len * self.count
     }
 
     /// The runs that have bytes in a range, by index.
@@ -81,8 +85,39 @@ impl Runs {
         }
     }
 
+    /// Adds runs behind all others.
+    pub fn push_stripe(&mut self, stripe: Stripe) {
+        let first = stripe.run(0);
+        match self.0.last_mut() {
+            Some(last)
+                if (last.len, last.stride) == (stripe.len, stripe.stride)
+                    && last.count > 1
+                    && last.run(last.count).offset == stripe.offset =>
+            {
+                last.count += stripe.count;
+            }
+            Some(last) if stripe.count > 1 && last.end() < stripe.offset => self.0.push(stripe),
+            None if stripe.count > 1 => self.0.push(stripe),
+            _ => {
+                self.push(first);
+                if stripe.count > 1 {
+                    let offset = stripe.offset + stripe.stride;
+                    self.push_stripe(Stripe { offset, count: stripe.count - 1, ..stripe });
+                }
+            }
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The first byte at this place or behind it.
+    pub fn first_from(&self, offset: u64) -> Option<u64> {
+        let stripe = self.0.get(self.0.partition_point(|stripe| stripe.end() <= offset))?;
+        let index = offset.saturating_sub(stripe.offset).checked_div(stripe.stride).unwrap_or(0);
+        let run = stripe.run(index);
+        Some(if offset < run.end() { offset.max(run.offset) } else { stripe.run(index + 1).offset })
     }
 
     /// The stripes that have bytes in a range, with the indices of the runs that do.
@@ -205,8 +240,43 @@ impl Iterator for Clip<'_> {
     }
 }
 
+/// What several ranks have in a part of a file, in one order; runs that touch or overlap are one.
+pub(crate) fn union(lists: &[Runs], range: &Range<u64>) -> Vec<Run> {
+    tiled(lists, range).unwrap_or_else(|| merged(lists.iter().map(|runs| runs.in_range(range)).collect()))
+}
+
+/// The same where stripes fill each other's gaps, as they do where a file is dealt out: without a look at every run.
+fn tiled(lists: &[Runs], range: &Range<u64>) -> Option<Vec<Run>> {
+    let mut stripes: Vec<Stripe> = lists.iter().flat_map(|runs| runs.stripes_in(range)).collect();
+    stripes.sort_unstable_by_key(|stripe| stripe.offset);
+    let (mut kept, mut left): (Vec<Run>, &[Stripe]) = (Vec::new(), &stripes);
+    while let Some((first, mut behind)) = left.split_first() {
+        let mut end = first.offset + first.len;
+        if first.count > 1 {
+            while end < first.offset + first.stride {
+                let (next, rest) = behind.split_first()?;
+                if (next.offset, next.stride, next.count) != (end, first.stride, first.count) {
+                    return None;
+                }
+                (end, behind) = (end + next.len, rest);
+            }
+            if end != first.offset + first.stride {
+                return None;
+            }
+            end = first.offset + first.stride * first.count;
+        }
+        match kept.last_mut() {
+            Some(last) if last.end() > first.offset => return None,
+            Some(last) if last.end() == first.offset => last.len = end - last.offset,
+            _ => kept.push(Run { offset: first.offset, len: end - first.offset }),
+        }
+        left = behind;
+    }
+    Some(kept)
+}
+
 /// The runs of several ranks in one order; runs that touch or overlap become one. Ranks that take turns, as they do where a file is dealt out, are found at once.
-pub(crate) fn merged(mut parts: Vec<Clip<'_>>) -> Vec<Run> {
+fn merged(mut parts: Vec<Clip<'_>>) -> Vec<Run> {
     let mut heads: Vec<Option<Run>> = parts.iter_mut().map(Iterator::next).collect();
     let (mut kept, mut turn): (Vec<Run>, usize) = (Vec::new(), 0);
     loop {
@@ -282,6 +352,48 @@ mod tests {
                 stripes.iter().flat_map(runs_of).flat_map(|run| run.offset..run.end()).collect();
             prop_assert_eq!(&found, &wanted);
             prop_assert_eq!(runs.bytes_in(&range), wanted.len() as u64);
+            prop_assert_eq!(runs.first_from(start), bytes.range(start..).next().copied());
+        }
+
+        #[test]
+        fn stripes_that_are_added_have_the_bytes_of_their_runs(
+            steps in prop::collection::vec((0_u64..5, 1_u64..4, 1_u64..4, 1_u64..4), 0..20),
+        ) {
+            let (mut at, mut one_by_one, mut together) = (0, Vec::new(), Runs::default());
+            for (gap, len, distance, count) in steps {
+                let stride = if count == 1 { 0 } else { len + distance };
+                let stripe = Stripe { offset: at + gap, len, stride, count };
+                together.push_stripe(stripe);
+                one_by_one.extend((0..count).map(|index| (stripe.run(index).offset, len)));
+                at = stripe.end();
+            }
+            let bytes = |runs: &Runs| runs.in_range(&(0..10_000)).flat_map(|run| run.offset..run.end()).collect::<Vec<u64>>();
+            prop_assert_eq!(bytes(&of(&one_by_one)), bytes(&together));
+            prop_assert_eq!(Runs::decode(&together.encode()), Some(together));
+        }
+
+        #[test]
+        fn ranks_that_take_turns_have_one_run_together(
+            lens in prop::collection::vec(1_u64..9, 1..5),
+            turns in 1_u64..9,
+            missing in 0_usize..9,
+            start in 0_u64..50,
+            len in 1_u64..100,
+        ) {
+            let stride: u64 = lens.iter().sum();
+            let mut at = 0;
+            let mut all = Vec::new();
+            for (member, len) in lens.iter().enumerate() {
+                let mut runs = Runs::default();
+                // One of them may have nothing, so that there are gaps.
+                (0..turns).filter(|_| member != missing).for_each(|turn| runs.push(Run { offset: at + turn * stride, len: *len }));
+                all.push(runs);
+                at += len;
+            }
+            for range in [0..stride * turns, start..start + len] {
+                let parts = all.iter().map(|runs| runs.in_range(&range)).collect();
+                prop_assert_eq!(union(&all, &range), merged(parts));
+            }
         }
 
         #[test]
@@ -301,7 +413,8 @@ mod tests {
                     runs
                 })
                 .collect();
-            let runs = merged(all.iter().map(|runs| runs.in_range(&(0..1000))).collect());
+            let runs = union(&all, &(0..1000));
+            prop_assert_eq!(&runs, &merged(all.iter().map(|runs| runs.in_range(&(0..1000))).collect()));
             prop_assert!(runs.windows(2).all(|pair| pair[0].end() < pair[1].offset));
             let found: Vec<u64> = runs.iter().flat_map(|run| run.offset..run.end()).collect();
             prop_assert_eq!(found, wanted.into_iter().collect::<Vec<_>>());

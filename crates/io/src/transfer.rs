@@ -1,7 +1,7 @@
 //! Moving a stream of bytes between memory and the parts of a file where they lie, with few calls of the system.
 //!
-//! Runs that lie close together are read at once, with the gaps between them, into memory of the library's, and picked out there (they are
-//! sieved). To write them, what lies in the gaps is read, the runs are put in, and all of it is written back, under a lock: others may write into the gaps
+//! Runs that lie close together are copied out of a mapping of their part of the file, or read at once, with the gaps between them, into memory of the
+//! library's, and picked out there (they are sieved). To write them, what lies in the gaps is read, the runs are put in, and all of it is written back, under a lock: others may write into the gaps
 //! at the same time.
 //!
 //! **Invariant:** whoever writes while others may write gaps back has a lock. Ranks whose views have no gaps write without, and none of them writes gaps
@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::handle::Handle;
 use crate::hints::{Hints, Switch};
 use crate::pattern::Pattern;
-use crate::runs::Run;
+use crate::runs::{Run, Stripe};
 
 /// How runs with gaps between them are moved.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,8 @@ const LONGEST_GAP_WRITTEN: u64 = 4 << 10;
 /// A run of so many bytes is worth a call of its own.
 const LONG_RUN: u64 = 64 << 10;
 const LONG_RUN_WRITTEN: u64 = 4 << 10;
+/// Fewer bytes from the first run to the last are read sooner than mapped.
+const LEAST_MAPPED: usize = 64 << 10;
 
 /// What a read has found.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -69,9 +71,9 @@ pub(crate) fn read(
         if sieve.atomic { Some(handle.lock(&pattern.reach(&range), !handle.can_read())?) } else { None };
     let mut reader = Reader { handle, sieve, batch: Vec::new(), buffer: Vec::new(), found: Found::default() };
     let mut outcome = Ok(());
-    pattern.walk(range, |offset, at, len| {
+    pattern.walk_stripes(range, |runs, at| {
         if outcome.is_ok() && reader.found.end.is_none() {
-            outcome = reader.take(Piece { offset, at, len }, memory);
+            outcome = reader.take_stripe(runs, at, memory);
         }
     });
     outcome.and_then(|()| reader.flush(memory))?;
@@ -91,7 +93,7 @@ pub(crate) fn read_runs(
         if reader.found.end.is_some() {
             break;
         }
-        reader.take(Piece { offset: run.offset, at: run.offset - origin, len: run.len }, memory)?;
+        reader.take(Piece::of(run.offset, run.offset - origin, run.len), memory)?;
     }
     reader.flush(memory)?;
     Ok(reader.found)
@@ -113,7 +115,7 @@ pub(crate) fn write(
     let mut outcome = Ok(());
     pattern.walk(range, |offset, at, len| {
         if outcome.is_ok() {
-            outcome = writer.take(Piece { offset, at, len }, memory);
+            outcome = writer.take(Piece::of(offset, at, len), memory);
         }
     });
     outcome.and_then(|()| writer.flush(memory))?;
@@ -124,39 +126,53 @@ pub(crate) fn write(
 pub(crate) fn write_runs(handle: &Handle, runs: &[Run], origin: u64, memory: &[u8], sieve: Sieve) -> Result {
     let mut writer = Writer { handle, sieve, batch: Vec::new(), buffer: Vec::new() };
     for run in runs {
-        writer.take(Piece { offset: run.offset, at: run.offset - origin, len: run.len }, memory)?;
+        writer.take(Piece::of(run.offset, run.offset - origin, run.len), memory)?;
     }
     writer.flush(memory)
 }
 
-/// A run of the file, and where it is in memory.
+/// Runs of the file, and where they are in memory: one behind the other.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    offset: u64,
+    runs: Stripe,
     at: u64,
-    len: u64,
 }
 
 impl Piece {
-    fn in_memory(&self) -> Range<usize> {
-        self.at as usize..(self.at + self.len) as usize
+    /// One run.
+    fn of(offset: u64, at: u64, len: u64) -> Piece {
+        Piece { runs: Stripe { offset, len, stride: 0, count: 1 }, at }
+    }
+
+    fn offset(&self) -> u64 {
+        self.runs.offset
     }
 
     fn end(&self) -> u64 {
-        self.offset + self.len
+        self.runs.end()
+    }
+
+    fn in_memory(&self) -> Range<usize> {
+        self.at as usize..(self.at + self.runs.bytes()) as usize
+    }
+
+    /// Each run, with where it is in memory.
+    fn each(self) -> impl Iterator<Item = (Run, usize)> {
+        (0..self.runs.count)
+            .map(move |index| (self.runs.run(index), (self.at + index * self.runs.len) as usize))
     }
 }
 
 /// Whether a piece can be moved together with those before it.
 fn fits(batch: &[Piece], piece: &Piece, longest_gap: u64, buffer: u64) -> bool {
     let (Some(first), Some(last)) = (batch.first(), batch.last()) else { return true };
-    piece.offset.saturating_sub(last.end()) <= longest_gap && piece.end() - first.offset <= buffer
+    piece.offset().saturating_sub(last.end()) <= longest_gap && piece.end() - first.offset() <= buffer
 }
 
 /// From the first byte of a batch to its end: pieces may lie on each other.
 fn span(batch: &[Piece]) -> Range<u64> {
     let end = batch.iter().map(Piece::end).max().unwrap_or(0);
-    batch.first().map_or(0, |first| first.offset)..end
+    batch.first().map_or(0, Piece::offset)..end
 }
 
 struct Reader<'a> {
@@ -168,9 +184,26 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Takes runs that lie at equal distances, as many at a time as there is memory for with their gaps.
+    fn take_stripe(&mut self, runs: Stripe, at: u64, memory: &mut [u8]) -> Result {
+        let gap = runs.stride.saturating_sub(runs.len);
+        let fit = self.sieve.buffer.saturating_sub(runs.len) / runs.stride.max(1) + 1;
+        let most = if self.is_alone(runs.len) || gap > LONGEST_GAP { 1 } else { fit };
+        for index in (0..runs.count).step_by(usize::try_from(most).unwrap_or(usize::MAX)) {
+            let Run { offset, .. } = runs.run(index);
+            let part = Stripe { offset, count: most.min(runs.count - index), ..runs };
+            self.take(Piece { runs: part, at: at + index * runs.len }, memory)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a run is read by itself.
+    fn is_alone(&self, len: u64) -> bool {
+        self.sieve.switch == Switch::Disable || self.sieve.switch == Switch::Automatic && len >= LONG_RUN
+    }
+
     fn take(&mut self, piece: Piece, memory: &mut [u8]) -> Result {
-        let alone = self.sieve.switch == Switch::Disable
-            || self.sieve.switch == Switch::Automatic && piece.len >= LONG_RUN;
+        let alone = self.is_alone(piece.runs.len);
         if alone || !fits(&self.batch, &piece, LONGEST_GAP, self.sieve.buffer) {
             self.flush(memory)?;
         }
@@ -188,7 +221,16 @@ impl Reader<'_> {
         let span = span(&self.batch);
         let wanted = (span.end - span.start) as usize;
         // Memory may have the same gaps: then there is nothing to pick out.
-        let is_mirrored = last.at - first.at == last.offset - first.offset;
+        let is_mirrored = (last.in_memory().end as u64 - first.at) == last.end() - first.offset();
+        let may_map = self.sieve.switch == Switch::Automatic && wanted >= LEAST_MAPPED && !is_mirrored;
+        if may_map && let Some(mapping) = self.handle.map(&span) {
+            for piece in self.batch.drain(..) {
+                let from = (piece.offset() - span.start) as usize;
+                mapping.copy(from, &piece.runs, &mut memory[piece.in_memory()]);
+                self.found.bytes += piece.runs.bytes();
+            }
+            return Ok(());
+        }
         let got = if is_mirrored {
             let start = first.at as usize;
             self.handle.read(&mut memory[start..start + wanted], span.start)?
@@ -197,16 +239,14 @@ impl Reader<'_> {
             self.handle.read(&mut self.buffer, span.start)?
         };
         let end = span.start + got as u64;
-        for piece in self.batch.drain(..) {
-            let available = end.saturating_sub(piece.offset).min(piece.len);
+        for (run, to) in self.batch.drain(..).flat_map(Piece::each) {
+            let available = end.saturating_sub(run.offset).min(run.len);
             if !is_mirrored {
-                let from = (piece.offset - span.start) as usize;
-                let to = piece.at as usize;
-                let bytes = available as usize;
+                let (from, bytes) = ((run.offset - span.start) as usize, available as usize);
                 memory[to..to + bytes].copy_from_slice(&self.buffer[from..from + bytes]);
             }
             self.found.bytes += available;
-            if available < piece.len {
+            if available < run.len {
                 break;
             }
         }
@@ -230,7 +270,7 @@ impl Writer<'_> {
         let alone = match self.sieve.switch {
             Switch::Disable => true,
             Switch::Enable => !may_sieve,
-            Switch::Automatic => piece.len >= LONG_RUN_WRITTEN || !may_sieve,
+            Switch::Automatic => piece.runs.len >= LONG_RUN_WRITTEN || !may_sieve,
         };
         let gap = if self.sieve.switch == Switch::Enable { self.sieve.buffer } else { LONGEST_GAP_WRITTEN };
         if alone || !fits(&self.batch, &piece, gap, self.sieve.buffer) {
@@ -248,10 +288,10 @@ impl Writer<'_> {
         let is_locked = self.sieve.atomic || !self.sieve.locks;
         let _locked = if is_locked { None } else { Some(self.handle.lock(&span, true)?) };
         match self.batch.as_slice() {
-            [only] => self.handle.write(&memory[only.in_memory()], only.offset)?,
+            [only] => self.handle.write(&memory[only.in_memory()], only.offset())?,
             batch if self.handle.others_write_without_locks() => {
                 for piece in batch {
-                    self.handle.write(&memory[piece.in_memory()], piece.offset)?;
+                    self.handle.write(&memory[piece.in_memory()], piece.offset())?;
                 }
             }
             batch => {
@@ -260,8 +300,8 @@ impl Writer<'_> {
                 // Behind the end of the file there are zeros.
                 self.handle.read(&mut self.buffer, span.start)?;
                 for piece in batch {
-                    let to = (piece.offset - span.start) as usize;
-                    self.buffer[to..to + piece.len as usize].copy_from_slice(&memory[piece.in_memory()]);
+                    let to = (piece.offset() - span.start) as usize;
+                    self.buffer[to..to + piece.runs.len as usize].copy_from_slice(&memory[piece.in_memory()]);
                 }
                 self.handle.write(&self.buffer, span.start)?;
             }

@@ -1,7 +1,8 @@
 //! The two phases of a collective access: lists, in which each rank tells those who stand for domains which runs it wants there, and rounds, in each of which
 //! these hold a window of their domain, whose bytes come from the ranks or go to them.
 //!
-//! A message of a round is one piece of the rank's stream, since runs ascend in both; at the window its bytes are scattered as the list says.
+//! A message of a round is one piece of the rank's stream, since runs ascend in both; at the window its bytes are scattered as the list says. Where memory can be
+//! reached, what is to be written is fetched instead (`pull`), and the lists tell where it is: then only those who stand for domains have work in the rounds.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,16 +17,27 @@ use crate::collective::{Common, Data, LISTS, Order};
 use crate::domains::Domains;
 use crate::error::{Error, Result};
 use crate::memory::Room;
-use crate::runs::{Run, Runs, Stripe, merged};
+use crate::pull::Origin;
+use crate::runs::{Run, Runs, Stripe, union};
 use crate::transfer::{self, Found};
 use crate::work::Ticket;
 
 /// Messages under way between two ranks, and windows that a rank holds.
 const AHEAD: usize = 2;
 
+/// How ranks access a file together: all have the same.
+#[derive(Clone)]
+pub(crate) struct Division {
+    pub domains: Domains,
+    /// What is written is fetched out of the ranks' memory.
+    pub pulls: bool,
+}
+
 /// The ranks tell each other which runs they want.
 pub(crate) struct Lists {
     domains: Domains,
+    /// What is written is fetched: each list begins with where from.
+    pulls: bool,
     /// Of this rank, by domains, and where in its stream they begin.
     own: Vec<(Runs, u64)>,
     sends: Vec<RequestId>,
@@ -37,35 +49,45 @@ pub(crate) struct Lists {
 enum Listed {
     Awaited,
     Coming(RequestId, Room),
-    Come(Runs),
+    Come(Runs, Option<Origin>),
 }
 
 impl Lists {
-    pub fn begin(order: &Order, domains: Domains) -> Result<Lists> {
+    pub fn begin(order: &mut Order, Division { domains, pulls }: Division) -> Result<Lists> {
         let mut own: Vec<(Runs, u64)> = Vec::new();
         own.resize_with(domains.count() as usize, || (Runs::default(), 0));
-        order.pattern.walk(order.range(), |mut offset, mut at, mut len| {
-            while len > 0 {
-                let (domain, end) = domains.at(offset);
-                let part = len.min(end - offset);
-                let (runs, start) = &mut own[domain as usize];
+        order.pattern.walk_stripes(order.range(), |stripe, at| {
+            let mut add = |stripe: Stripe, at| {
+                let (runs, start) = &mut own[domains.at(stripe.offset).0 as usize];
                 if runs.is_empty() {
                     *start = at;
                 }
-                runs.push(Run { offset, len: part });
-                (offset, at, len) = (offset + part, at + part, len - part);
+                runs.push_stripe(stripe);
+            };
+            if stripe.end() <= domains.at(stripe.offset).1 {
+                return add(stripe, at);
+            }
+            for index in 0..stripe.count {
+                let (Run { mut offset, mut len }, mut at) = (stripe.run(index), at + index * stripe.len);
+                while len > 0 {
+                    let part = len.min(domains.at(offset).1 - offset);
+                    add(Stripe { offset, len: part, stride: 0, count: 1 }, at);
+                    (offset, at, len) = (offset + part, at + part, len - part);
+                }
             }
         });
+        let key = if pulls { Some(order.expose()?) } else { None };
         let Common { rank, comm, .. } = &*order.common;
         let mut sends = Vec::new();
-        for (domain, (runs, _)) in own.iter().enumerate() {
-            let buffer = SendBuffer::owned(runs.encode());
+        for (domain, (runs, start)) in own.iter().enumerate() {
+            let origin = key.map_or_else(Vec::new, |key| Origin::encode(&key, *start));
+            let buffer = SendBuffer::owned([origin, runs.encode()].concat());
             let to = Dest::Rank(domains.rank_of(domain as u64));
             sends.push(rank.isend(SendMode::Standard, &buffer, to, order.tag(LISTS), comm)?);
         }
         let is_member = domains.of_rank(comm.rank()).is_some();
         let members = (0..if is_member { comm.size() } else { 0 }).map(|_| Listed::Awaited).collect();
-        Ok(Lists { domains, own, sends, members })
+        Ok(Lists { domains, pulls, own, sends, members })
     }
 
     /// True once all lists that this rank needs are here, and its own have gone.
@@ -88,32 +110,43 @@ impl Lists {
             {
                 rank.take(*request)?;
                 let damaged = engine::Error::Internal { reason: "a list of runs is damaged" };
-                *listed = Listed::Come(Runs::decode(room.bytes()).ok_or(damaged)?);
+                let node = comm.group().node(member as u32);
+                let pulls = self.pulls;
+                let come = || {
+                    let head = if pulls { Origin::BYTES } else { 0 };
+                    let (origin, runs) = room.bytes().split_at_checked(head)?;
+                    let origin =
+                        if pulls { Some(Origin::decode(rank.fabric(), node?, origin)?) } else { None };
+                    Some(Listed::Come(Runs::decode(runs)?, origin))
+                };
+                *listed = come().ok_or(damaged)?;
             }
-            complete &= matches!(listed, Listed::Come(_));
+            complete &= matches!(listed, Listed::Come(..));
         }
         Ok(complete)
     }
 
     pub fn rounds(&mut self, order: &Order) -> Rounds {
+        let own = if self.pulls { Vec::new() } else { std::mem::take(&mut self.own) };
         let lanes =
-            self.own.drain(..).map(|(runs, position)| Lane { runs, position, round: 0, ahead: Vec::new() });
+            own.into_iter().map(|(runs, position)| Lane { runs, position, round: 0, ahead: Vec::new() });
         let lists = self.members.drain(..).map(|listed| match listed {
-            Listed::Come(runs) => runs,
-            _ => Runs::default(),
+            Listed::Come(runs, origin) => (runs, origin),
+            _ => (Runs::default(), None),
         });
-        let lists: Vec<Runs> = lists.collect();
+        let (lists, origins): (Vec<Runs>, Vec<Option<Origin>>) = lists.unzip();
         let windows = if lists.is_empty() { 0 } else { AHEAD };
         Rounds {
             domain: self.domains.of_rank(order.common.comm.rank()).unwrap_or(0),
             lanes: lanes.collect(),
             round: if lists.is_empty() { self.domains.rounds() } else { 0 },
             lists,
+            origins: origins.into_iter().flatten().collect(),
             windows: (0..windows)
                 .map(|_| Window { room: None, staging: Room::new(0), state: Hold::Nothing })
                 .collect(),
             domains: self.domains.clone(),
-            moved: 0,
+            moved: if self.pulls { order.data.bytes() } else { 0 },
             failed: None,
         }
     }
@@ -142,6 +175,8 @@ pub(crate) struct Rounds {
     lanes: Vec<Lane>,
     /// What the ranks want of this one.
     lists: Vec<Runs>,
+    /// Where what they write is fetched from; empty if they send it.
+    origins: Vec<Origin>,
     domain: u64,
     /// The next window that this rank holds.
     round: u64,
@@ -210,6 +245,11 @@ impl Rounds {
             && self.windows.iter().all(|window| matches!(window.state, Hold::Nothing))
     }
 
+    /// Whether windows are fetched: then a step is a piece of work, after which others may want something of this rank.
+    pub fn pulls(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
     /// Whether a window waits for a thread.
     pub fn awaits_outside(&self) -> bool {
         let waits =
@@ -262,13 +302,14 @@ impl Rounds {
         }
         lane.ahead = under_way;
         while lane.round < rounds && lane.ahead.len() < AHEAD {
+            went_on = true;
+            lane.round = next_round(&self.domains, index as u64, lane.round, [&lane.runs].into_iter());
+            if lane.round == rounds {
+                break;
+            }
             let bytes = lane.runs.bytes_in(&self.domains.window(index as u64, lane.round));
             let tag = order.tag_of_round(lane.round);
             lane.round += 1;
-            went_on = true;
-            if bytes == 0 {
-                continue;
-            }
             let position = lane.position;
             lane.position += bytes;
             let (request, room) = match &mut order.data {
@@ -346,15 +387,30 @@ impl Rounds {
     /// Takes up the next window.
     fn hold(&mut self, order: &Order, index: usize) -> Result<Hold> {
         let Common { rank, comm, handle, .. } = &*order.common;
-        let (round, window) = (self.round, self.domains.window(self.domain, self.round));
-        self.round += 1;
-        let all = merged(self.lists.iter().map(|runs| runs.in_range(&window)).collect());
-        if all.is_empty() {
+        let round = next_round(&self.domains, self.domain, self.round, self.lists.iter());
+        self.round = round + 1;
+        if round == self.domains.rounds() {
             return Ok(Hold::Nothing);
         }
+        let window = self.domains.window(self.domain, round);
+        let all = union(&self.lists, &window);
         let room = self.windows[index].room.take();
         let mut room = room.unwrap_or_else(|| Room::new(self.domains.window_bytes() as usize));
         let origin = window.start;
+        if self.pulls() {
+            let mut staging = self.windows[index].staging.take();
+            let fetched = self.fetch(rank, &window, &mut room, &mut staging);
+            (self.windows[index].room, self.windows[index].staging) = (Some(room), staging);
+            return Ok(match fetched {
+                Ok(()) => self.write(order, index, all, origin),
+                Err(error) => {
+                    // The others learn of it in the end.
+                    self.failed.get_or_insert(error.into());
+                    self.round = self.domains.rounds();
+                    Hold::Nothing
+                }
+            });
+        }
         if order.data.writes() {
             let (mut parts, mut used) = (Vec::new(), 0);
             let mut staging = self.windows[index].staging.take();
@@ -382,6 +438,20 @@ impl Rounds {
             (found, bytes)
         });
         Ok(Hold::Moving { ticket, read: Some(round) })
+    }
+
+    /// Fetches what all ranks have for a window.
+    fn fetch(
+        &mut self,
+        rank: &Rank,
+        window: &Range<u64>,
+        room: &mut Room,
+        staging: &mut Room,
+    ) -> engine::Result<()> {
+        for (runs, origin) in self.lists.iter().zip(&mut self.origins) {
+            origin.fetch(rank.fabric(), &runs.stripes_in(window), window.start, room, staging)?;
+        }
+        Ok(())
     }
 
     /// Puts parts that have come to where they belong; those that have not.
@@ -438,6 +508,14 @@ impl Rounds {
         self.windows[index].staging = staging;
         Ok(Hold::Sending(requests))
     }
+}
+
+/// The first round from this one on in whose window of the domain there are bytes of some of the runs; all rounds, if there is none. Ranks may want little of a
+/// long part of a file.
+fn next_round<'a>(domains: &Domains, domain: u64, round: u64, lists: impl Iterator<Item = &'a Runs>) -> u64 {
+    let from = domains.window(domain, round).start;
+    let first = lists.filter_map(|runs| runs.first_from(from)).min();
+    first.map_or(domains.rounds(), |first| domains.round_of(domain, first).max(round))
 }
 
 /// What of a rank's runs lies in a part of the file, as a datatype; and how far behind the origin it begins.

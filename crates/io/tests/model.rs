@@ -81,7 +81,8 @@ struct Case {
     buffers: [u64; 4],
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+/// Cases whose slots and buffers are so many times as long: long ones are mapped, and windows have many pages.
+fn cases(scale: u64) -> impl Strategy<Value = Case> {
     let switch = || prop_oneof![Just(Switch::Automatic), Just(Switch::Enable), Just(Switch::Disable)];
     let switches = [switch().boxed(), switch().boxed(), switch().boxed(), switch().boxed()];
     (1_u32..5).prop_flat_map(move |ranks| {
@@ -101,7 +102,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 Case {
                     ranks,
                     slots,
-                    slot,
+                    slot: slot * scale,
                     displacement,
                     copies,
                     gap,
@@ -110,7 +111,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     with_requests,
                     scattered,
                     switches,
-                    buffers,
+                    buffers: [buffers[0], buffers[1] * scale, buffers[2] * scale, buffers[3] * scale],
                 }
             },
         )
@@ -240,7 +241,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_is_where_a_naive_file_has_it(case in cases()) {
+    fn every_byte_is_where_a_naive_file_has_it(case in cases(1)) {
+        let (scratch, model) = (Scratch::new(), case.model());
+        run(case.ranks, |rank| case.check(rank, scratch.name(), &model));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn long_runs_with_long_gaps_are_where_a_naive_file_has_them(case in cases(1021)) {
         let (scratch, model) = (Scratch::new(), case.model());
         run(case.ranks, |rank| case.check(rank, scratch.name(), &model));
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::nest::{Nest, Piece};
+use super::nest::{Nest, Piece, Runs};
 
 /// A run of contiguous bytes of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +91,18 @@ impl Layout {
                 each(offset, at, len);
                 at += len;
             });
+        });
+    }
+
+    /// As [`walk`](Layout::walk), with equal runs at equal distances together, where the type has them so: `each` gets the first's offset, where its bytes
+    /// begin in the packed form, their length, the distance, and how many.
+    pub fn walk_strides(&self, from: u64, len: u64, mut each: impl FnMut(i64, u64, u64, i64, u64)) {
+        self.pieces(from, len, |mut at, piece| match piece.runs {
+            Runs::One(len) => each(piece.origin, at, len, piece.stride, piece.count),
+            _ => piece.each_run(|offset, len| {
+                each(offset, at, len, 0, 1);
+                at += len;
+            }),
         });
     }
 
