@@ -1,10 +1,11 @@
 //! The order of everything: events by time, then place, then the order in which they were asked for.
 //!
 //! Most events are a few cycles away: the next router. They wait in a wheel of slots, each about a cycle wide, and are sorted only
-//! among those of their slot; what is further away than the wheel reaches waits in a heap.
+//! among those of their slot, when it is reached; what is further away than the wheel reaches waits in a heap, and so does what comes
+//! to a slot that has been reached.
 //!
-//! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current`
-//! holds every entry of slot `cursor` and before, and is empty only if the queue is.
+//! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current` and `late`
+//! hold every entry of slot `cursor` and before, and are empty only if the queue is.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -24,7 +25,10 @@ const SLOTS: u64 = 4096;
 pub(crate) struct Queue<T> {
     sequence: u64,
     cursor: u64,
-    current: BinaryHeap<Entry<T>>,
+    /// What the slot held when the cursor reached it, the first entry last.
+    current: Vec<Entry<T>>,
+    /// What came to it, or before it, since.
+    late: BinaryHeap<Entry<T>>,
     wheel: Vec<Vec<Entry<T>>>,
     /// A bit for each slot of the wheel that holds something.
     occupied: [u64; SLOTS as usize / 64],
@@ -45,7 +49,8 @@ impl<T: Copy> Queue<T> {
         Self {
             sequence: 0,
             cursor: 0,
-            current: BinaryHeap::new(),
+            current: Vec::new(),
+            late: BinaryHeap::new(),
             wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
             occupied: [0; SLOTS as usize / 64],
             far: BinaryHeap::new(),
@@ -59,11 +64,11 @@ impl<T: Copy> Queue<T> {
         self.sequence += 1;
         let entry = Entry { time, order, due };
         let slot = time >> SLOT_BITS;
-        if self.current.is_empty() {
+        if self.current.is_empty() && self.late.is_empty() {
             self.cursor = slot;
         }
         if slot <= self.cursor {
-            self.current.push(entry);
+            self.late.push(entry);
         } else if slot - self.cursor < SLOTS {
             let index = (slot % SLOTS) as usize;
             self.wheel[index].push(entry);
@@ -74,17 +79,27 @@ impl<T: Copy> Queue<T> {
     }
 
     pub(crate) fn next_time(&self) -> Option<Time> {
-        self.current.peek().map(|entry| entry.time)
+        let (current, late) = (self.current.last(), self.late.peek());
+        match (current, late) {
+            (Some(current), Some(late)) => Some(current.time.min(late.time)),
+            (one, other) => one.or(other).map(|entry| entry.time),
+        }
     }
 
     /// Takes the first entry if it is due at `limit` or before.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Time) -> Option<Entry<T>> {
-        if self.next_time()? > limit {
+        let is_late = match (self.current.last(), self.late.peek()) {
+            // The greater entry is the one that comes first.
+            (Some(current), Some(late)) => late > current,
+            (current, _) => current.is_none(),
+        };
+        let first = if is_late { self.late.peek() } else { self.current.last() };
+        if first?.time > limit {
             return None;
         }
-        let first = self.current.pop();
-        if self.current.is_empty() {
+        let first = if is_late { self.late.pop() } else { self.current.pop() };
+        if self.current.is_empty() && self.late.is_empty() {
             self.advance();
         }
         first
@@ -98,12 +113,14 @@ impl<T: Copy> Queue<T> {
         self.cursor = slot;
         if near == Some(slot) {
             let index = (slot % SLOTS) as usize;
-            self.current.extend(self.wheel[index].drain(..));
+            // The slot gets the room that this one had.
+            std::mem::swap(&mut self.current, &mut self.wheel[index]);
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         while self.far.peek().is_some_and(|entry| entry.slot() == slot) {
             self.current.extend(self.far.pop());
         }
+        self.current.sort_unstable();
     }
 
     /// The first slot after the cursor that holds something: its word from the cursor on, the words after it all the way round, and
