@@ -86,6 +86,9 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let mut remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
     remarks.extend(grounds.remark());
     study.lab.clear_progress();
+    if let Some(status) = study.lab.status_if_interrupted() {
+        return Ok(status);
+    }
     for remark in remarks {
         eprintln!("corelace reproduce: {remark}");
     }
