@@ -2,7 +2,8 @@
 //!
 //! Most events are a few cycles away: the next router. They wait in a wheel of slots, each about a cycle wide, and are sorted only
 //! among those of their slot, when it is reached; what is further away than the wheel reaches waits in a heap, and so does what comes
-//! to a slot that has been reached.
+//! to a slot that has been reached. What waits in the wheel is in one place that is used again and again, each slot a chain in it: there are seldom
+//! more than a thousand entries, which the nearest cache holds, where four thousand lists of their own would not fit.
 //!
 //! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current` and `late`
 //! hold every entry of slot `cursor` and before, and are empty only if the queue is.
@@ -21,6 +22,9 @@ const SLOT_BITS: u32 = 10;
 /// Slots of the wheel: about four thousand cycles, more than packets wait for each other where it is not very crowded.
 const SLOTS: u64 = 4096;
 
+/// The end of a chain.
+const NONE: u32 = u32::MAX;
+
 /// A queue of things that are due.
 pub(crate) struct Queue<T> {
     sequence: u64,
@@ -29,10 +33,21 @@ pub(crate) struct Queue<T> {
     current: Vec<Entry<T>>,
     /// What came to it, or before it, since.
     late: BinaryHeap<Entry<T>>,
-    wheel: Vec<Vec<Entry<T>>>,
+    /// The first entry of each slot's chain.
+    wheel: Vec<u32>,
+    waiting: Vec<Waiting<T>>,
+    /// The first of those in `waiting` that wait for nothing, in a chain as well.
+    unused: u32,
     /// A bit for each slot of the wheel that holds something.
     occupied: [u64; SLOTS as usize / 64],
     far: BinaryHeap<Entry<T>>,
+}
+
+/// An entry in the wheel.
+struct Waiting<T> {
+    entry: Entry<T>,
+    /// The next of its slot.
+    next: u32,
 }
 
 /// Something that is due.
@@ -51,7 +66,9 @@ impl<T: Copy> Queue<T> {
             cursor: 0,
             current: Vec::new(),
             late: BinaryHeap::new(),
-            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            wheel: vec![NONE; SLOTS as usize],
+            waiting: Vec::new(),
+            unused: NONE,
             occupied: [0; SLOTS as usize / 64],
             far: BinaryHeap::new(),
         }
@@ -71,10 +88,26 @@ impl<T: Copy> Queue<T> {
             self.late.push(entry);
         } else if slot - self.cursor < SLOTS {
             let index = (slot % SLOTS) as usize;
-            self.wheel[index].push(entry);
+            self.wheel[index] = self.wait(entry, self.wheel[index]);
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
             self.far.push(entry);
+        }
+    }
+
+    /// Puts an entry before the chain that begins with `next`. Where it is now.
+    fn wait(&mut self, entry: Entry<T>, next: u32) -> u32 {
+        let place = self.unused;
+        let waiting = Waiting { entry, next };
+        match self.waiting.get_mut(place as usize) {
+            Some(unused) => {
+                self.unused = std::mem::replace(unused, waiting).next;
+                place
+            }
+            None => {
+                self.waiting.push(waiting);
+                (self.waiting.len() - 1) as u32
+            }
         }
     }
 
@@ -113,8 +146,12 @@ impl<T: Copy> Queue<T> {
         self.cursor = slot;
         if near == Some(slot) {
             let index = (slot % SLOTS) as usize;
-            // The slot gets the room that this one had.
-            std::mem::swap(&mut self.current, &mut self.wheel[index]);
+            let mut place = std::mem::replace(&mut self.wheel[index], NONE);
+            while let Some(waiting) = self.waiting.get_mut(place as usize) {
+                self.current.push(waiting.entry);
+                let next = std::mem::replace(&mut waiting.next, self.unused);
+                self.unused = std::mem::replace(&mut place, next);
+            }
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         while self.far.peek().is_some_and(|entry| entry.slot() == slot) {
