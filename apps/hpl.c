@@ -124,6 +124,7 @@ int main(int argc, char **argv)
         {.name = "--q", .kind = OPTION_POSITIVE, .value = &settings.columns, .help = "columns of the grid"},
         {.name = "--depth", .kind = OPTION_CHOICE, .value = &settings.depth, .help = "panels of look-ahead", .words = "0|1"},
         {.name = "--bcast", .kind = OPTION_CHOICE, .value = &settings.shape, .help = "of panels", .words = "ring|binomial"},
+        {.name = "--cores", .kind = OPTION_POSITIVE, .value = &blas_cores, .help = "of a rank that share its products (1)", .most = 4096},
         {.name = "--seed", .kind = OPTION_SEED, .value = &settings.seed, .help = "of the matrix (1)"},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };

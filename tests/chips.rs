@@ -95,9 +95,16 @@ fn collectives_work_by_every_protocol_on_every_chip() {
     let program = compiled(&root().join("examples/c/collectives.c"));
     let expected = on("fiber", 16, &program).run().expect_success().stdout;
     for protocol in PROTOCOLS {
-        for chip in
-            ["mppa256-andey", "mppa256-bostan", "mppa256-nanvix", "epiphany-iv", "mesh16", "earth-simulator"]
-        {
+        for chip in [
+            "mppa256-andey",
+            "mppa256-bostan",
+            "mppa256-nanvix",
+            "epiphany-iv",
+            "mesh16",
+            "earth-simulator",
+            "intel-scc",
+            "tile64",
+        ] {
             for map in ["compact", "scatter"] {
                 let flags = ["--protocol", protocol, "--map", map];
                 on_chip(chip, 16, &flags, &program).run().expect_success().expect_output(&expected);

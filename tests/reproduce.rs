@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::job::{Ended, Job};
@@ -36,6 +39,24 @@ fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
         let svg = fs::read_to_string(pictures.join(format!("{picture}.svg"))).unwrap();
         assert!(svg.contains("<polyline"), "{picture}: {svg}");
     }
+}
+
+#[test]
+fn an_interrupt_ends_all_runs_and_takes_the_temporary_directory_away() {
+    let running = corelace(["reproduce", "--quick"]).start();
+    // It is at work when a first program is there.
+    let compiled = || {
+        let workshops = fs::read_dir(running.temporary()).unwrap().flatten();
+        workshops.filter(|workshop| workshop.path().join("pingpong").exists()).count() > 0
+    };
+    let deadline = Instant::now() + Duration::from_secs(100);
+    while !compiled() {
+        assert!(Instant::now() < deadline, "no program was compiled");
+        thread::sleep(Duration::from_millis(5));
+    }
+    running.signal(Signal::TERM);
+    running.wait().expect_code(130).expect_said(&["corelace: interrupted"]);
+    running.expect_nothing_left();
 }
 
 #[test]

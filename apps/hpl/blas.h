@@ -17,6 +17,9 @@
 
 enum { CYCLES_PER_FLOP = 4, CYCLES_PER_COMPARISON = 3 };
 
+/* Cores of a rank that share products of matrices and triangular solves, as the threads of a BLAS do; everything else has one core. */
+static int blas_cores = 1;
+
 static inline double *element(double *matrix, int row, int column, int ld) { return matrix + (size_t)column * (size_t)ld + row; }
 
 /* y += factor x */
@@ -32,7 +35,7 @@ static inline void dgemm_subtract(int m, int n, int k, const double *a, int lda,
         for (int l = 0; l < k; l++)
             add_multiple(m, -b[(size_t)column * (size_t)ldb + (size_t)l], a + (size_t)l * (size_t)lda,
                          c + (size_t)column * (size_t)ldc);
-    declare_cycles((int64_t)2 * m * n * k * CYCLES_PER_FLOP);
+    declare_shared((int64_t)2 * m * n * k * CYCLES_PER_FLOP, blas_cores);
 }
 
 /* B := L^-1 B with L unit lower triangular of m x m and B of m x n. */
@@ -42,7 +45,7 @@ static inline void dtrsm_unit_lower(int m, int n, const double *l, int ldl, doub
         double *x = b + (size_t)column * (size_t)ldb;
         for (int k = 0; k < m; k++) add_multiple(m - k - 1, -x[k], l + (size_t)k * (size_t)ldl + k + 1, x + k + 1);
     }
-    declare_cycles((int64_t)m * (m - 1) * n * CYCLES_PER_FLOP);
+    declare_shared((int64_t)m * (m - 1) * n * CYCLES_PER_FLOP, blas_cores);
 }
 
 /* x := U^-1 x with U upper triangular of m x m. */

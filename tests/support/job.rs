@@ -102,6 +102,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// The directory that it has for temporary files.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
     /// Waits until it has printed so many lines, and returns what it printed so far.
     #[track_caller]
     pub fn lines(&self, count: usize) -> Vec<String> {

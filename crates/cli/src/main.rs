@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
+mod runners;
 mod status;
 mod surroundings;
 mod sweep;

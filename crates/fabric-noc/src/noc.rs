@@ -118,7 +118,7 @@ impl Mailbox for NocFabric {
             letter.unpack = state.owed(self.me.0, to.0);
             let place = state.placement.place(to.0);
             let seat = state.seat(self.me.0);
-            let cost = seat.letter_cost(place) + seat.ring_copy(payload.len());
+            let cost = seat.letter_cost(place) + seat.costs.letter_write.of(payload.len() as u64);
             state.charge(self.me.0, cost);
             place
         };
@@ -160,7 +160,9 @@ impl Mailbox for NocFabric {
                 seat.fruitless = 0;
                 let letter = seat.inbox.pop_front().expect("there is mail");
                 let cost = match letter.kind {
-                    LetterKind::Mail => seat.costs.take + seat.ring_copy(letter.payload().len()),
+                    LetterKind::Mail => {
+                        seat.costs.take + seat.costs.letter_read.of(letter.payload().len() as u64)
+                    }
                     LetterKind::Flag => seat.costs.local_call,
                     LetterKind::Notice => 0,
                 };

@@ -373,11 +373,6 @@ impl Seat {
         self.costs.post + if to == self.place { 0 } else { self.costs.reach }
     }
 
-    /// What the copy of a letter's payload into the ring that the adapter knows, or out of it, costs the core.
-    pub(crate) fn ring_copy(&self, bytes: usize) -> Time {
-        self.costs.adapter.map_or(0, |_| self.costs.copy_per_byte.of(bytes as u64))
-    }
-
     /// What setting up a put costs the core.
     pub(crate) fn put_cost(&self, by_core: bool) -> Time {
         if by_core { self.costs.put_core } else { self.costs.put_dma }

@@ -79,6 +79,15 @@ fn earth_simulator_conforms_between_nodes() {
 }
 
 #[test]
+fn intel_scc_conforms_by_cores_alone_through_buffers_of_one_letter() {
+    within(LIMIT, || {
+        let chip = OnChip::new("intel-scc", Map::Scatter);
+        let software = Software { ipc: "rcce".into(), ..chip.software.clone() };
+        conform("intel-scc, scattered", &OnChip { software, ..chip });
+    });
+}
+
+#[test]
 fn cards_conform_with_registered_memory_and_shadows() {
     within(LIMIT, || {
         // Every put and every exposure for reading goes by the shadow, however short.

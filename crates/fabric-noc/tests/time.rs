@@ -103,6 +103,36 @@ fn a_letter_takes_what_its_way_costs() {
 }
 
 #[test]
+fn letters_are_written_and_read_byte_by_byte_and_overlap_only_in_two_buffers() {
+    const LETTERS: u64 = 10;
+    let chip = Chip::builtin("intel-scc").expect("it ships");
+    let end = |ipc: &str| {
+        let software = Software { ipc: ipc.into(), ..Software::default_of(&chip) };
+        let costs = chip.ipc(ipc).expect("it is there").cluster;
+        let payload = vec![7; costs.letter_payload as usize];
+        let report = run(&Options { map: Map::Scatter, software, ..Options::new(&chip, 2) }, |fabric| {
+            for _ in 0..LETTERS {
+                if fabric.me() == Node(1) {
+                    receive(&fabric);
+                }
+                while fabric.me() == Node(0) && fabric.try_post(Node(1), &[0; 3], &payload).is_err() {
+                    fabric.park(0, Idle::Briefly);
+                }
+            }
+            fabric.now()
+        });
+        let bytes = u64::from(costs.letter_payload);
+        let (write, read) = (costs.letter_write.of(bytes), costs.letter_read.of(bytes));
+        (report.outcomes.into_iter().map(Outcome::unwrap).max().unwrap(), write, read)
+    };
+    let (one_buffer, write, read) = end("rcce");
+    assert!(one_buffer >= LETTERS * (write + read), "{one_buffer}: writing and reading take turns");
+    let (two_buffers, write, read) = end("ircce");
+    let beside = write + LETTERS * read;
+    assert!((beside..beside + beside / 10).contains(&two_buffers), "{two_buffers}: the slower one counts");
+}
+
+#[test]
 fn declared_work_takes_its_cycles_and_other_code_takes_none() {
     let chip = Chip::builtin("mesh16").expect("it ships");
     let report = run(&Options::new(&chip, 1), |fabric| {

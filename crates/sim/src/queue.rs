@@ -1,10 +1,12 @@
 //! The order of everything: events by time, then place, then the order in which they were asked for.
 //!
 //! Most events are a few cycles away: the next router. They wait in a wheel of slots, each about a cycle wide, and are sorted only
-//! among those of their slot; what is further away than the wheel reaches waits in a heap.
+//! among those of their slot, when it is reached; what is further away than the wheel reaches waits in a heap, and so does what comes
+//! to a slot that has been reached. What waits in the wheel is in one place that is used again and again, each slot a chain in it: there are seldom
+//! more than a thousand entries, which the nearest cache holds, where four thousand lists of their own would not fit.
 //!
-//! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current`
-//! holds every entry of slot `cursor` and before, and is empty only if the queue is.
+//! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current` and `late`
+//! hold every entry of slot `cursor` and before, and are empty only if the queue is.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,15 +22,32 @@ const SLOT_BITS: u32 = 10;
 /// Slots of the wheel: about four thousand cycles, more than packets wait for each other where it is not very crowded.
 const SLOTS: u64 = 4096;
 
+/// The end of a chain.
+const NONE: u32 = u32::MAX;
+
 /// A queue of things that are due.
 pub(crate) struct Queue<T> {
     sequence: u64,
     cursor: u64,
-    current: BinaryHeap<Entry<T>>,
-    wheel: Vec<Vec<Entry<T>>>,
+    /// What the slot held when the cursor reached it, the first entry last.
+    current: Vec<Entry<T>>,
+    /// What came to it, or before it, since.
+    late: BinaryHeap<Entry<T>>,
+    /// The first entry of each slot's chain.
+    wheel: Vec<u32>,
+    waiting: Vec<Waiting<T>>,
+    /// The first of those in `waiting` that wait for nothing, in a chain as well.
+    unused: u32,
     /// A bit for each slot of the wheel that holds something.
     occupied: [u64; SLOTS as usize / 64],
     far: BinaryHeap<Entry<T>>,
+}
+
+/// An entry in the wheel.
+struct Waiting<T> {
+    entry: Entry<T>,
+    /// The next of its slot.
+    next: u32,
 }
 
 /// Something that is due.
@@ -45,8 +64,11 @@ impl<T: Copy> Queue<T> {
         Self {
             sequence: 0,
             cursor: 0,
-            current: BinaryHeap::new(),
-            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            current: Vec::new(),
+            late: BinaryHeap::new(),
+            wheel: vec![NONE; SLOTS as usize],
+            waiting: Vec::new(),
+            unused: NONE,
             occupied: [0; SLOTS as usize / 64],
             far: BinaryHeap::new(),
         }
@@ -59,32 +81,58 @@ impl<T: Copy> Queue<T> {
         self.sequence += 1;
         let entry = Entry { time, order, due };
         let slot = time >> SLOT_BITS;
-        if self.current.is_empty() {
+        if self.current.is_empty() && self.late.is_empty() {
             self.cursor = slot;
         }
         if slot <= self.cursor {
-            self.current.push(entry);
+            self.late.push(entry);
         } else if slot - self.cursor < SLOTS {
             let index = (slot % SLOTS) as usize;
-            self.wheel[index].push(entry);
+            self.wheel[index] = self.wait(entry, self.wheel[index]);
             self.occupied[index / 64] |= 1 << (index % 64);
         } else {
             self.far.push(entry);
         }
     }
 
+    /// Puts an entry before the chain that begins with `next`. Where it is now.
+    fn wait(&mut self, entry: Entry<T>, next: u32) -> u32 {
+        let place = self.unused;
+        let waiting = Waiting { entry, next };
+        match self.waiting.get_mut(place as usize) {
+            Some(unused) => {
+                self.unused = std::mem::replace(unused, waiting).next;
+                place
+            }
+            None => {
+                self.waiting.push(waiting);
+                (self.waiting.len() - 1) as u32
+            }
+        }
+    }
+
     pub(crate) fn next_time(&self) -> Option<Time> {
-        self.current.peek().map(|entry| entry.time)
+        let (current, late) = (self.current.last(), self.late.peek());
+        match (current, late) {
+            (Some(current), Some(late)) => Some(current.time.min(late.time)),
+            (one, other) => one.or(other).map(|entry| entry.time),
+        }
     }
 
     /// Takes the first entry if it is due at `limit` or before.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Time) -> Option<Entry<T>> {
-        if self.next_time()? > limit {
+        let is_late = match (self.current.last(), self.late.peek()) {
+            // The greater entry is the one that comes first.
+            (Some(current), Some(late)) => late > current,
+            (current, _) => current.is_none(),
+        };
+        let first = if is_late { self.late.peek() } else { self.current.last() };
+        if first?.time > limit {
             return None;
         }
-        let first = self.current.pop();
-        if self.current.is_empty() {
+        let first = if is_late { self.late.pop() } else { self.current.pop() };
+        if self.current.is_empty() && self.late.is_empty() {
             self.advance();
         }
         first
@@ -98,12 +146,18 @@ impl<T: Copy> Queue<T> {
         self.cursor = slot;
         if near == Some(slot) {
             let index = (slot % SLOTS) as usize;
-            self.current.extend(self.wheel[index].drain(..));
+            let mut place = std::mem::replace(&mut self.wheel[index], NONE);
+            while let Some(waiting) = self.waiting.get_mut(place as usize) {
+                self.current.push(waiting.entry);
+                let next = std::mem::replace(&mut waiting.next, self.unused);
+                self.unused = std::mem::replace(&mut place, next);
+            }
             self.occupied[index / 64] &= !(1 << (index % 64));
         }
         while self.far.peek().is_some_and(|entry| entry.slot() == slot) {
             self.current.extend(self.far.pop());
         }
+        self.current.sort_unstable();
     }
 
     /// The first slot after the cursor that holds something: its word from the cursor on, the words after it all the way round, and

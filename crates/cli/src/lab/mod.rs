@@ -21,11 +21,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 use crate::prefix::Prefix;
+use crate::runners::Runners;
 use crate::wrapper::{self, Language};
 
 /// Where experiments are made. Shared by threads that run some at the same time.
 pub struct Lab {
     launcher: PathBuf,
+    runners: Runners,
     workshop: TempDir,
     prefix: Prefix,
     programs: Mutex<HashMap<&'static str, Program>>,
@@ -40,11 +42,14 @@ type Outcome = Arc<OnceLock<Result<Run, String>>>;
 impl Lab {
     /// A laboratory with the programs of this installation.
     pub fn new() -> Result<Lab, String> {
+        // An interrupt from here on is noticed, so that the directory does not stay.
+        let runners = Runners::new()?;
         let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
         apps::write_to(workshop.path())?;
         Ok(Lab {
             launcher: std::env::current_exe().map_err(|error| format!("own executable: {error}"))?,
             prefix: crate::prefix::locate()?,
+            runners,
             workshop,
             programs: Mutex::default(),
             runs: Mutex::default(),
@@ -63,11 +68,16 @@ impl Lab {
             .get_or_init(|| {
                 self.announce(trial);
                 let program = self.program(trial.app)?;
-                let run = trial.run(&self.launcher, &program);
+                let run = trial.run(&self.runners, &self.launcher, &program);
                 self.finished.fetch_add(1, Ordering::Relaxed);
                 run
             })
             .clone()
+    }
+
+    /// The status of the command, if somebody has interrupted it.
+    pub fn status_if_interrupted(&self) -> Option<u8> {
+        self.runners.status_if_interrupted()
     }
 
     /// A file with this text that lives as long as the laboratory.

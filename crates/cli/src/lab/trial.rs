@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+use crate::runners::Runners;
 
 /// What to run. Two equal trials give equal results.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,7 +82,7 @@ impl Run {
 
 impl Trial {
     /// Runs it with the launcher.
-    pub fn run(&self, launcher: &Path, program: &Path) -> Result<Run, String> {
+    pub fn run(&self, runners: &Runners, launcher: &Path, program: &Path) -> Result<Run, String> {
         let mut command = Command::new(launcher);
         command.args(["run", "--chip", &self.chip, "-n", &self.ranks.to_string(), "--map", self.map]);
         command.args(self.flags);
@@ -89,7 +91,8 @@ impl Trial {
             command.arg("--io").arg(program);
         }
         command.arg(program).args(&self.arguments);
-        let output = command.output().map_err(|error| format!("{self}: {error}"))?;
+        let output =
+            runners.output(command.stdout(Stdio::piped())).map_err(|error| format!("{self}: {error}"))?;
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         if !output.status.success() {
             return Err(format!("{self}: {}: {}", output.status, err.trim()));

@@ -29,7 +29,8 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let cards = sim::Chip::builtin("xeonphi-ib8").unwrap();
     let nanvix = sim::Chip::builtin("mppa256-nanvix").unwrap();
     let stencils = sim::Chip::builtin("mppa256-bostan-400").unwrap();
-    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils);
+    let neighbours = super::neighbours::machines("mppa256-andey").unwrap();
+    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils, &neighbours);
     let mut sums = Kind::COUNTED.map(|kind| (kind, 0, 0));
     for figure in super::figures() {
         let kind = machines.of(&figure).of(&figure).kind;

@@ -138,6 +138,7 @@ impl Figure {
     /// The communication software that it runs on, one of the chip's `[ipc.*]`.
     pub fn software(&self) -> &'static str {
         match self.seed() {
+            "000" if super::neighbours::machine_of(self.id).is_some() => "a neighbour's",
             "000" => "mppaipc",
             "002" => "dcfa",
             "004" => "mpi-es",

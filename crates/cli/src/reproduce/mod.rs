@@ -11,6 +11,7 @@ mod grounds;
 mod lwmpi;
 mod mpi_es;
 mod mppa_mpi;
+mod neighbours;
 mod numbers;
 mod plots;
 mod spread;
@@ -64,7 +65,8 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let cards = sim::Chip::find(&dcfa_mpi::machine(&args.chip)).map_err(|error| error.to_string())?;
     let nanvix = sim::Chip::find(&lwmpi::machine(&args.chip)).map_err(|error| error.to_string())?;
     let stencils = sim::Chip::find(&transfers::machine(&args.chip)).map_err(|error| error.to_string())?;
-    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils);
+    let neighbours = neighbours::machines(&args.chip)?;
+    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils, &neighbours);
     let grounds = machines.chip;
     let mut figures = selected(args)?;
     let shown = figures.len();
@@ -84,6 +86,9 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let mut remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
     remarks.extend(grounds.remark());
     study.lab.clear_progress();
+    if let Some(status) = study.lab.status_if_interrupted() {
+        return Ok(status);
+    }
     for remark in remarks {
         eprintln!("corelace reproduce: {remark}");
     }
@@ -108,6 +113,8 @@ struct Machines<'m> {
     cards: Grounds<'m>,
     /// Of Ho's thesis.
     stencils: Grounds<'m>,
+    /// Of what MPPA-MPI quotes of other chips.
+    neighbours: [Grounds<'m>; 2],
 }
 
 impl<'m> Machines<'m> {
@@ -117,6 +124,7 @@ impl<'m> Machines<'m> {
         system: &'m sim::Chip,
         cards: &'m sim::Chip,
         stencils: &'m sim::Chip,
+        neighbours: &'m [sim::Chip; 2],
     ) -> Machines<'m> {
         Machines {
             chip: Grounds { chip, applications: &numbers::OF_CHIPS },
@@ -124,10 +132,14 @@ impl<'m> Machines<'m> {
             system: Grounds { chip: system, applications: &[] },
             cards: Grounds { chip: cards, applications: &numbers::OF_CARDS },
             stencils: Grounds { chip: stencils, applications: &numbers::OF_STENCILS },
+            neighbours: neighbours.each_ref().map(|chip| Grounds { chip, applications: &[] }),
         }
     }
 
     fn of(&self, figure: &Figure) -> Grounds<'m> {
+        if let Some(number) = neighbours::machine_of(figure.id) {
+            return self.neighbours[number];
+        }
         match figure.seed() {
             "001" => self.nanvix,
             "002" => self.cards,
@@ -171,6 +183,7 @@ fn further_fits(asked: &[Figure], machines: &Machines<'_>) -> Vec<Figure> {
 /// All figures, in the order of the table.
 fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = mppa_mpi::figures();
+    figures.extend(neighbours::figures());
     figures.extend(lwmpi::figures());
     figures.extend(dcfa_mpi::figures());
     figures.extend(transfers::figures());

@@ -309,7 +309,7 @@ fn broadcasts() -> [Figure; 4] {
 /// Sizes of Linpack as figure 7b has them beyond what the chip has room for, up to its bare memory.
 const LARGER: [u32; 3] = [1250, 1500, 2000];
 
-fn linpack() -> [Figure; 5] {
+fn linpack() -> [Figure; 6] {
     let speed = Published::Number { value: 1.2, within: 0.15 };
     let gain = Published::Range { low: 6.0, high: 10.0, within: 0.0 };
     let no_gain = Published::Points { value: 0.0, within: 1.0 };
@@ -348,6 +348,17 @@ fn linpack() -> [Figure; 5] {
                 let speeds: Result<Vec<f64>, String> =
                     LARGER.iter().map(|rows| study.linpack_in_larger_memory(*rows)).collect();
                 Ok(speeds?.windows(2).filter(|pair| pair[1] > pair[0]).count() as f64)
+            },
+        ),
+        Figure::new(
+            "a.hpl.cores",
+            "Linpack: 2, 4 or 16 cores of each cluster, fastest / 1 core",
+            "",
+            Published::AtMost(1.0),
+            |study| {
+                let speeds: Result<Vec<f64>, String> =
+                    [2, 4, 16].iter().map(|cores| study.linpack_with_cores(*cores)).collect();
+                Ok(speeds?.into_iter().fold(0.0, f64::max) / study.linpack(Sends::Eager)?)
             },
         ),
     ]

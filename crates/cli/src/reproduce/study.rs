@@ -272,6 +272,13 @@ impl Study {
         self.linpack_of(&self.lab.write("larger-memory.toml", &text)?, rows)
     }
 
+    /// Linpack in GFLOPS, with products shared by so many cores of a cluster.
+    pub fn linpack_with_cores(&self, cores: u32) -> Result<f64, String> {
+        let mut arguments = numbers::arguments("hpl");
+        arguments.extend(["--cores".to_owned(), cores.to_string()]);
+        self.linpack_with(&self.chip, Sends::Eager, arguments)
+    }
+
     fn linpack_of(&self, chip: &str, rows: u32) -> Result<f64, String> {
         let mut arguments = numbers::arguments("hpl");
         let size =

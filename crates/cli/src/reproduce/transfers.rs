@@ -242,20 +242,40 @@ fn walls() -> [Figure; 5] {
     ]
 }
 
-fn products() -> [Figure; 2] {
+fn products() -> [Figure; 8] {
+    let speed = |id, what, published, within, kernel, ddrs, edge| {
+        Figure::new(id, what, "GFLOPS", near(published, within), move |study| gemm(study, kernel, ddrs, edge))
+    };
+    let gain = |id, what, published, kernel| {
+        Figure::new(id, what, "x", near(published, 0.01), move |study| {
+            Ok(gemm(study, kernel, 2, 256)? / gemm(study, kernel, 1, 256)?)
+        })
+    };
+    let (cached, in_c) = ("GEMM, two DDRs, loads through the cache", "GEMM, two DDRs, kernel in C");
+    let (task, task_cached) = ("GEMM, one DDR, 1 MiB", "GEMM, one DDR, 1 MiB, loads through the cache");
+    let (cached_gain, gain_in_c) =
+        ("two DDRs over one, loads through the cache", "two DDRs over one, kernel in C");
     [
-        Figure::new("e.gemm.2ddr", "GEMM, single, two DDRs", "GFLOPS", near(350.0, 0.1), |study| {
-            gemm(study, 2)
-        }),
-        Figure::new("e.gemm.1ddr", "GEMM, single, one DDR", "GFLOPS", near(290.0, 0.1), |study| {
-            gemm(study, 1)
-        }),
+        speed("e.gemm.2ddr", "GEMM, single, two DDRs", 350.0, 0.1, "streaming", 2, 256),
+        speed("e.gemm.1ddr", "GEMM, single, one DDR", 290.0, 0.1, "streaming", 1, 256),
+        speed("e.gemm.cached", cached, 228.0, 0.1, "cached", 2, 256),
+        gain("e.gemm.cached.gain", cached_gain, 228.0 / 227.0, "cached"),
+        speed("e.gemm.c", in_c, 76.0, 0.1, "c", 2, 256),
+        gain("e.gemm.c.gain", gain_in_c, 76.0 / 75.0, "c"),
+        speed("e.gemm.task", task, 207.0, 0.15, "streaming", 1, LESS_MEMORY),
+        speed("e.gemm.task.cached", task_cached, 192.0, 0.15, "cached", 1, LESS_MEMORY),
     ]
 }
 
-/// A block of C for each cluster, as deep as the thesis' matrices.
-fn gemm(study: &Study, ddrs: u32) -> Result<f64, String> {
-    let words = format!("--m 1024 --n 1024 --k 4096 --mb 256 --nb 256 --kb 256 --ddrs {ddrs}");
+/// The edge of the largest blocks of whole tiles, by 32, of which five have room in 1 MiB. The thesis has no number.
+const LESS_MEMORY: u32 = 224;
+
+/// A block of C for each cluster, as deep as the thesis' matrices or as near to that as blocks of this edge allow.
+fn gemm(study: &Study, kernel: &str, ddrs: u32, edge: u32) -> Result<f64, String> {
+    let (rows, deep) = (4 * edge, 4096 / edge * edge);
+    let words = format!(
+        "--m {rows} --n {rows} --k {deep} --mb {edge} --nb {edge} --kb {edge} --ddrs {ddrs} --kernel {kernel}"
+    );
     let run = run(study, &machine(&study.chip), "gemm_async", (16, true), &words)?;
     checked(&run)?.number("gflops")
 }

@@ -13,13 +13,11 @@ use sim::Chip;
 use sim::chip::Description;
 
 use crate::lab::{Progress, with_workers};
+use crate::runners::Runners;
 use crate::{compile, count};
-use runs::{Recipe, Runners};
+use runs::Recipe;
 use table::Results;
 use vary::Axis;
-
-/// The status after an interrupt, as of a shell's command.
-const INTERRUPTED: u8 = 130;
 
 /// The arguments of `corelace sweep`.
 #[derive(Args, Debug)]
@@ -87,7 +85,7 @@ pub fn main(args: &SweepArgs) -> Result<u8, String> {
         let outcome = variant.copy.clone().and_then(|text| {
             let file = workshop.path().join(format!("{number}.toml"));
             std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
-            runners.run(&recipe, &file)
+            runs::run(&runners, &recipe, &file)
         });
         progress.advance();
         progress.show("");
@@ -95,9 +93,8 @@ pub fn main(args: &SweepArgs) -> Result<u8, String> {
     });
     progress.clear();
     drop(compiled);
-    if runners.interrupted() {
-        eprintln!("corelace: interrupted");
-        return Ok(INTERRUPTED);
+    if let Some(status) = runners.status_if_interrupted() {
+        return Ok(status);
     }
     let results = Results { chip: &chip.name, axes: &axes, rows: variants.iter().zip(outcomes).collect() };
     crate::say(&if args.json { results.json() } else { results.text() })?;

@@ -1,14 +1,12 @@
-//! The runs of a sweep: as many at a time as wanted, and none left when somebody interrupts.
+//! A run of a sweep, and why it failed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals};
+
+use crate::runners::Runners;
 
 /// What a run came to: the launcher's account of it, or why there is none.
 pub type Outcome = Result<Value, String>;
@@ -23,84 +21,21 @@ pub struct Recipe {
     pub command: Vec<OsString>,
 }
 
-/// Launchers that run. An interrupt ends them all, and no other one starts.
-pub struct Runners {
-    state: Arc<Mutex<State>>,
-    listening: Handle,
-}
-
-#[derive(Default)]
-struct State {
-    pids: Vec<Pid>,
-    interrupted: bool,
-}
-
-impl Runners {
-    /// From here on interrupts are for the runs.
-    pub fn new() -> Result<Runners, String> {
-        let state = Arc::new(Mutex::new(State::default()));
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-            .map_err(|error| format!("listening to signals: {error}"))?;
-        let (listening, shared) = (signals.handle(), state.clone());
-        std::thread::spawn(move || {
-            for _ in &mut signals {
-                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                state.interrupted = true;
-                for pid in &state.pids {
-                    // It may have ended meanwhile.
-                    _ = kill_process(*pid, Signal::TERM);
-                }
-            }
-        });
-        Ok(Runners { state, listening })
-    }
-
-    /// Whether somebody has interrupted.
-    pub fn interrupted(&self) -> bool {
-        self.lock().interrupted
-    }
-
-    /// Runs a program on a chip.
-    pub fn run(&self, recipe: &Recipe, chip: &std::path::Path) -> Outcome {
-        let mut command = Command::new(&recipe.launcher);
-        command
-            .args(["run", "--stats=json", "--chip"])
-            .arg(chip)
-            .args(&recipe.flags)
-            .arg("--")
-            .args(&recipe.command);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let (child, pid) = self.start(&mut command)?;
-        let output = child.wait_with_output();
-        self.lock().pids.retain(|running| *running != pid);
-        let output = output.map_err(|error| format!("the launcher: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let account = said.lines().rev().find_map(|line| serde_json::from_str(line).ok());
-        match account.filter(|_| output.status.success()) {
-            Some(account) => Ok(account),
-            None => Err(reason(&said, output.status.code())),
-        }
-    }
-
-    fn start(&self, command: &mut Command) -> Result<(Child, Pid), String> {
-        let mut state = self.lock();
-        if state.interrupted {
-            return Err("interrupted".into());
-        }
-        let child = command.spawn().map_err(|error| format!("the launcher: {error}"))?;
-        let pid = Pid::from_child(&child);
-        state.pids.push(pid);
-        Ok((child, pid))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Runners {
-    fn drop(&mut self) {
-        self.listening.close();
+/// Runs a program on a chip.
+pub fn run(runners: &Runners, recipe: &Recipe, chip: &Path) -> Outcome {
+    let mut command = Command::new(&recipe.launcher);
+    command
+        .args(["run", "--stats=json", "--chip"])
+        .arg(chip)
+        .args(&recipe.flags)
+        .arg("--")
+        .args(&recipe.command);
+    let output = runners.output(command.stdout(Stdio::null()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let account = said.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+    match account.filter(|_| output.status.success()) {
+        Some(account) => Ok(account),
+        None => Err(reason(&said, output.status.code())),
     }
 }
 

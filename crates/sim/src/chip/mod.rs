@@ -41,7 +41,7 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 11] = [
+pub const BUILTIN: [(&str, &str); 13] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
@@ -53,6 +53,8 @@ pub const BUILTIN: [(&str, &str); 11] = [
     ("mppa256-bostan-400", include_str!("../../../../chips/mppa256-bostan-400.toml")),
     ("mppa256-bostan-500", include_str!("../../../../chips/mppa256-bostan-500.toml")),
     ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
+    ("intel-scc", include_str!("../../../../chips/intel-scc.toml")),
+    ("tile64", include_str!("../../../../chips/tile64.toml")),
 ];
 
 /// A validated description.
@@ -355,6 +357,10 @@ pub struct IpcCosts {
     pub letter_payload: u32,
     /// Bytes that stay free in the last letter of a message, by which its receiver knows it.
     pub letter_spare: u32,
+    /// Each byte of a letter's payload into the buffer that it goes through: the ring of an adapter, the sender's part of shared memory on the chip.
+    pub letter_write: Rate,
+    /// Each byte out of it, by the receiver.
+    pub letter_read: Rate,
     /// Sending a letter to another place, besides `post`.
     pub reach: Time,
     /// The longest message that goes in letters; `None`: as follows from the costs.

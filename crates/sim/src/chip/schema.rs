@@ -280,7 +280,7 @@ fn check_reachable(
 
 fn read_dma(section: &Section<'_>) -> Result<Dma> {
     let dma = Dma {
-        channels: section.number("channels", Kind::Count("channels"), 1..=COUNT_MAX)? as u32,
+        channels: section.number("channels", Kind::Count("channels"), 0..=COUNT_MAX)? as u32,
         piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
     };
     section.finish()?;
@@ -339,6 +339,12 @@ fn read_ipc_costs(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<IpcCosts
     let per_byte = |key| section.rate(key);
     let optional = |key| if section.has(key) { cycles(key).map(Some) } else { Ok(None) };
     let bytes = |key, most: u64| section.number(key, Kind::Bytes, 1..=most).map(|bytes| bytes as u32);
+    // The ring of an adapter is memory as any other.
+    let through_buffer = |key| match (section.has(key), section.has("adapter")) {
+        (true, _) => section.rate(key),
+        (false, true) => section.rate("copy_per_byte"),
+        (false, false) => Ok(Rate::default()),
+    };
     let costs = IpcCosts {
         post: cycles("post")?,
         agent: cycles("agent")?,
@@ -358,6 +364,8 @@ fn read_ipc_costs(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<IpcCosts
         letter_slots: section.number("letter_slots", Kind::Count("letters"), 1..=COUNT_MAX)? as u32,
         letter_payload: if section.has("letter_payload") { bytes("letter_payload", COUNT_MAX)? } else { 96 },
         letter_spare: if section.has("letter_spare") { bytes("letter_spare", 1)? } else { 0 },
+        letter_write: through_buffer("letter_write")?,
+        letter_read: through_buffer("letter_read")?,
         reach: optional("reach")?.unwrap_or(0),
         eager_max: if section.has("eager_max") { Some(bytes("eager_max", u32::MAX.into())?) } else { None },
         long: read_long(section)?,

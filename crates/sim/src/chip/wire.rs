@@ -308,6 +308,8 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         letter_slots,
         letter_payload,
         letter_spare,
+        letter_write,
+        letter_read,
         reach,
         eager_max,
         long,
@@ -329,7 +331,9 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         page_call,
         local_call,
     ];
-    [put_per_byte, copy_per_byte, page_copy].into_iter().try_for_each(|rate| form.rate(rate))?;
+    [put_per_byte, copy_per_byte, page_copy, letter_write, letter_read]
+        .into_iter()
+        .try_for_each(|rate| form.rate(rate))?;
     times.into_iter().try_for_each(|number| form.number(number))?;
     form.number(page)?;
     form.number(letter_slots)?;
@@ -386,6 +390,8 @@ const FREE: IpcCosts = IpcCosts {
     letter_slots: 0,
     letter_payload: 0,
     letter_spare: 0,
+    letter_write: Rate::ticks(0),
+    letter_read: Rate::ticks(0),
     reach: 0,
     eager_max: None,
     long: None,
@@ -469,7 +475,6 @@ impl Chip {
             data.flit_time.steps(),
             control.flit_bytes.into(),
             control.flit_time.steps(),
-            self.dma.channels.into(),
             self.cluster.ranks_max.into(),
         ];
         let further: usize = self.kinds.iter().map(|kind| kind.ports.len()).sum();

@@ -36,6 +36,8 @@ use trace::Trace;
 /// A chip in motion.
 pub struct Machine {
     network: Network,
+    /// Flits of a full packet.
+    full_flits: u64,
     dma: Dma,
     clusters: u16,
     /// What the model has to know of each place.
@@ -169,6 +171,7 @@ impl Machine {
         });
         Machine {
             network: chip.network,
+            full_flits: motion::flits(&chip.network.data, chip.network.packet_payload),
             dma: chip.dma,
             clusters: chip.clusters(),
             ends: ends.collect(),

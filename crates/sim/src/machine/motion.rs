@@ -204,9 +204,9 @@ impl Machine {
     }
 
     /// Flits of a packet, and how long they take its next link. The destination's interface may take bytes more slowly than the link brings them.
-    #[inline]
+    #[inline(always)]
     pub(super) fn crossing(&mut self, packet: Packet) -> (u64, Time) {
-        let flits = flits(&self.network.data, packet.payload);
+        let flits = self.flits(packet.payload);
         let state = self.flows.at(packet.flow);
         let links = &state.route.links;
         let hop = usize::from(packet.hop);
@@ -220,17 +220,18 @@ impl Machine {
     }
 
     /// A packet has a link from `start` on, for so long.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cross(&mut self, packet: Packet, start: Time, duration: Time) {
         let Packet { flow, payload, hop } = packet;
         let state = self.flows.at(flow);
         let links = &state.route.links;
         let Some(&next) = links.get(hop as usize + 1) else {
             // The end of a packet cannot come before it is out of the slowest link of its way.
-            let end = start + duration.max(state.slowest.of(flits(&self.network.data, payload)));
-            return match state.transfer.to_memory {
+            let (slowest, transfer) = (state.slowest, state.transfer);
+            let end = start + duration.max(slowest.of(self.flits(payload)));
+            return match transfer.to_memory {
                 Memory::Scratchpad => self.arrived(flow, payload, end),
-                Memory::Ddr(_) => self.queue.push(end, state.transfer.to.0, Due::Deposit { flow }),
+                Memory::Ddr(_) => self.queue.push(end, transfer.to.0, Due::Deposit { flow }),
             };
         };
         let at = start + self.links[links[hop as usize] as usize].wire() + self.network.data.router;
@@ -326,6 +327,16 @@ impl Machine {
                 let end = start + duration.max(state.slowest);
                 self.queue.push(end, state.to.0, Due::Letter { letter });
             }
+        }
+    }
+
+    /// Flits of a packet with that payload. Nearly all are full, which saves a division.
+    #[inline]
+    pub(super) fn flits(&self, payload: u16) -> u64 {
+        if payload == self.network.packet_payload {
+            self.full_flits
+        } else {
+            flits(&self.network.data, payload)
         }
     }
 

@@ -6,7 +6,7 @@
 //! ```
 
 use super::Machine;
-use super::motion::{Due, flits};
+use super::motion::Due;
 use crate::buffers::{Buffers, Lane, Packet};
 use crate::topology::LinkId;
 
@@ -17,7 +17,7 @@ impl Machine {
     /// A packet's head is before a link. It asks for it once it is the first in its buffer; the source's memory is no buffer.
     pub(super) fn arrive(&mut self, packet: Packet) {
         let lane = self.lane_behind(packet);
-        let (flits, now) = (flits(&self.network.data, packet.payload) as u32, self.now);
+        let (flits, now) = (self.flits(packet.payload) as u32, self.now);
         if lane == NO_LANE || self.buffers().hold(lane, packet, flits, now) {
             self.ask(packet, flits);
         }
@@ -39,7 +39,7 @@ impl Machine {
 
     /// A link gets to know that there is room again in a buffer that it ends in.
     pub(super) fn room(&mut self, lane: Lane, payload: u16) {
-        let flits = flits(&self.network.data, payload) as u32;
+        let flits = self.flits(payload) as u32;
         self.buffers().give_back(lane, flits);
         let link = self.buffers().link(lane);
         self.let_onto(link);
