@@ -26,7 +26,7 @@ pub struct File {
     position: Cell<i64>,
     shared: Rc<SharedPointer>,
     atomic: Cell<bool>,
-    /// Ranks lock what they write: the view of one of them has gaps.
+    /// Ranks lock what they write: the view of one of them has, or had, gaps.
     locks: Cell<bool>,
     /// How many collective accesses there were.
     number: Cell<u32>,
@@ -197,18 +197,11 @@ impl File {
         Ok(())
     }
 
-    /// Locks what is written, if the view of one of the ranks has gaps, which are written back.
+    /// Ranks lock what they write from the first view with gaps on, which are written back. That they go on when there are none any more costs them
+    /// little; programs that change their view for each access would pay more for announcements.
     fn lock_if(&self, some_have_gaps: bool) {
-        if some_have_gaps == self.locks.get() || !self.mode.writes {
-            return;
-        }
-        // First the one, then the other: nobody is to find this rank without both.
-        if some_have_gaps {
-            self.locks.set(true);
+        if some_have_gaps && self.mode.writes && !self.locks.replace(true) {
             self.common.handle.recall();
-        } else {
-            self.common.handle.announce();
-            self.locks.set(false);
         }
     }
 

@@ -174,8 +174,10 @@ impl Handle {
     /// system has no locks nobody does it, either.
     pub fn announce(&self) {
         let data = 0..ANNOUNCEMENTS.start;
+        // Those who announce do not wait for each other, if the system lets them share a lock.
+        let kind = if self.reads { libc::F_RDLCK } else { libc::F_WRLCK };
         if self.set_lock(&self.own_announcement(), libc::F_WRLCK).is_ok()
-            && self.set_lock(&data, libc::F_WRLCK).is_ok()
+            && self.set_lock(&data, kind).is_ok()
         {
             let _ = self.set_lock(&data, libc::F_UNLCK);
         }
