@@ -1,7 +1,7 @@
 //! The memory of other members, as one who stands for a domain reaches it: bytes that are to be written are fetched from there, and nobody has to send them.
 //!
-//! A member that has its stream in one piece tells where it begins. What belongs into a window is then one piece of that. The system copies long pieces quickly, but asks much for each of
-//! many short ones: those of another process come in one piece and are dealt out here, while they are in the cache; those in this rank's own reach are copied once.
+//! A member that has its stream in one piece tells where it begins. What belongs into a window is then one piece of that. Short runs of
+//! another process come in one piece and are dealt out here, while they are in the cache; those in this rank's own reach are copied once.
 
 use engine::Error;
 use fabric::{Fabric, Key, Node};
