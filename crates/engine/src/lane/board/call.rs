@@ -2,7 +2,6 @@
 
 use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
 use crate::lane::asked::Asked;
-use crate::lane::board::turn::is_flat;
 use crate::lane::board::{long, short};
 use crate::lane::{Lane, signals};
 use crate::schedule::Steps;
@@ -71,9 +70,6 @@ const BCAST_SHORT: u64 = 16 << 10;
 /// Longest block that goes by a room.
 const BLOCK_SHORT: u64 = 4 << 10;
 
-/// Shortest slice of an all-reduction that a member reads where it lies, if it need not share its core.
-const SLICE_LONG: u64 = 2 << 10;
-
 /// Shortest block that is worth a call of the system of its own.
 const BLOCK_LONG: u64 = 1 << 10;
 
@@ -141,18 +137,14 @@ impl Call {
         }
     }
 
-    /// How a board serves it that can; `flat` where members look at each other's notes. None if members cannot read each other's memory, and would have to.
-    fn form(&self, board: &Board, flat: bool) -> Option<Form> {
+    /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
+    fn form(&self, board: &Board) -> Option<Form> {
         let (bytes, members, room) = (self.bytes(), board.members(), Board::room(board.members()));
         let together = bytes.saturating_mul(members.into());
         let fits = match self {
             Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
-            Call::Allreduce { .. } if flat && board.ways.reach => {
-                bytes <= room && bytes < SLICE_LONG * u64::from(members)
-            }
             Call::Allreduce { .. } => bytes <= room,
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
-            Call::Alltoall { .. } if flat && board.ways.reach => together <= room && bytes <= BLOCK_LONG,
             Call::Alltoall { .. } => together <= room,
             Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => true,
         };
@@ -212,7 +204,7 @@ impl Call {
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
         if self.suits_board(comm.size())
             && let Some(board) = lane.board_of(comm)?
-            && let Some(form) = self.form(board, is_flat(board))
+            && let Some(form) = self.form(board)
         {
             return match form {
                 Form::Short => short::run(lane, comm, board, self),

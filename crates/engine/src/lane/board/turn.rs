@@ -29,11 +29,6 @@ const YIELDS: u32 = 64;
 /// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
 const FLAT: u32 = 16;
 
-/// True if members look at each other's notes.
-pub(super) fn is_flat(board: &Board) -> bool {
-    board.ways.own_cores && board.members() <= FLAT
-}
-
 /// A turn that this member takes part in.
 pub(super) struct Turn<'a> {
     pub lane: &'a Lane,
@@ -86,7 +81,7 @@ impl<'a> Turn<'a> {
 
     /// True if members look at each other's notes.
     pub fn is_flat(&self) -> bool {
-        is_flat(self.board)
+        self.board.ways.own_cores && self.members() <= FLAT
     }
 
     /// Waits until this member may lay so many bytes down.
