@@ -63,6 +63,14 @@ fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Re
         part(&turn, middle, bytes, 0, bytes).copy_to(target);
         return turn.finish();
     }
+    if turn.members() == 2 && op.is_symmetric(value.datatype()) {
+        // What the other brought goes straight to its place, and this member's own value need not be read from the board.
+        let (me, other) = (turn.me(), 1 - turn.me());
+        place_at(&turn, other, value).copy_to(target);
+        let own = if value.same_place(target) { &place_at(&turn, me, value) } else { value };
+        op.combine(own, target);
+        return turn.finish();
+    }
     if bytes <= COMBINED_BY_ALL || turn.members() == 2 {
         combine(&turn, op, value, (0, value.count()), target);
         return turn.finish();

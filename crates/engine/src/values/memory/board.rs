@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle |
-//! seat: | done | NOTES notes of 128 bytes | two rooms |
+//! seat: | done | NOTES notes of 128 bytes | ROOMS rooms |
 //! ```
 //!
 //! Collectives on a board are counted: its *turns*. In a turn a member may lay down data at its seat, short ones in the turn's note and longer ones in the turn's room, and then
@@ -30,7 +30,7 @@ const LINE: usize = 128;
 const NOTES: u64 = 32;
 
 /// Rooms of a seat.
-const ROOMS: u64 = 2;
+const ROOMS: u64 = 4;
 
 /// Bytes that fit into a note.
 pub(crate) const NOTE_BYTES: u64 = 112;

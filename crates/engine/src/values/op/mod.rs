@@ -71,6 +71,29 @@ impl Op {
         }
     }
 
+    /// True if exchanged operands give the same bits: not so where the order decides between zeros of different signs, or what becomes of a NaN.
+    pub(crate) fn is_symmetric(&self, datatype: &Datatype) -> bool {
+        let (Some(builtin), Some(basic)) = (self.as_builtin(), datatype.element()) else { return false };
+        let is_integer = matches!(
+            basic,
+            Basic::I8
+                | Basic::I16
+                | Basic::I32
+                | Basic::I64
+                | Basic::Long
+                | Basic::U8
+                | Basic::U16
+                | Basic::U32
+                | Basic::U64
+                | Basic::UnsignedLong
+        );
+        match builtin {
+            Builtin::Max | Builtin::Min => is_integer,
+            Builtin::MaxLoc | Builtin::MinLoc | Builtin::Replace | Builtin::NoOp => false,
+            _ => true,
+        }
+    }
+
     /// Which predefined operation this is.
     pub fn as_builtin(&self) -> Option<Builtin> {
         match &self.0 {
