@@ -70,6 +70,9 @@ const BCAST_SHORT: u64 = 16 << 10;
 /// Longest block that goes by a room.
 const BLOCK_SHORT: u64 = 4 << 10;
 
+/// Shortest block, or slice of an all-reduction, that is read where it lies if that costs no call of the system: to meet once more costs as much as its copy.
+const NEAR_LONG: u64 = 2 << 10;
+
 /// Shortest block that is worth a call of the system of its own.
 const BLOCK_LONG: u64 = 1 << 10;
 
@@ -142,6 +145,12 @@ impl Call {
         let (bytes, members, room) = (self.bytes(), board.members(), Board::room(board.members()));
         let together = bytes.saturating_mul(members.into());
         let fits = match self {
+            Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
+                together <= room && bytes < NEAR_LONG
+            }
+            Call::Allreduce { .. } if board.ways.near => {
+                bytes <= room && bytes < NEAR_LONG * u64::from(members)
+            }
             Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
             Call::Allreduce { .. } => bytes <= room,
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use fabric::Key;
+use fabric::{Key, Route};
 
 use crate::coll::{allreduce, bcast};
 use crate::lane::Lane;
@@ -26,6 +26,7 @@ const UNSEEN: u64 = 2;
 const OWN_CORES: u64 = 4;
 const REACH: u64 = 8;
 const FENCES: u64 = 16;
+const NEAR: u64 = 32;
 
 impl Lane {
     /// True if the members of a communicator could share a board, and nobody wants a certain algorithm.
@@ -68,12 +69,16 @@ impl Lane {
             self.agree(words, |words| self.run(bcast::plan(self.shop(), &words.to_receive(), 0, comm)?))?
         );
         let base = if key == Key([0; 4]) { None } else { Board::attach(fabric, &key).ok() };
-        let reach = (0..members).all(|member| fabric.route(comm.node(member)).get);
+        let all_routes =
+            |holds: fn(&Route) -> bool| (0..members).all(|member| holds(fabric.route(comm.node(member))));
+        let reach = all_routes(|route| route.get);
+        let near = reach && all_routes(|route| route.same_memory);
         let says = [
             (base.is_some(), ATTACHED),
             (!self.is_observed(), UNSEEN),
             (fabric.caps().own_cores, OWN_CORES),
             (reach, REACH),
+            (near, NEAR),
             (fabric.caps().own_cores && fabric.fence_all(), FENCES),
         ];
         let mine = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
@@ -81,10 +86,15 @@ impl Lane {
             let op = Op::builtin(Builtin::Band);
             self.run(allreduce::plan(self.shop(), None, &words.to_receive(), &op, comm)?)
         })?;
-        let (own_cores, reach, light) = (all & OWN_CORES != 0, all & REACH != 0, all & FENCES != 0);
-        let ways = Ways { own_cores, reach, light };
+        let agreed = |bit: u64| all & bit != 0;
+        let ways = Ways {
+            own_cores: agreed(OWN_CORES),
+            reach: agreed(REACH),
+            near: agreed(NEAR),
+            light: agreed(FENCES),
+        };
         match base {
-            Some(base) if all & ATTACHED != 0 && all & UNSEEN != 0 => {
+            Some(base) if agreed(ATTACHED) && agreed(UNSEEN) => {
                 Ok(Some(Board::new((base, key), (me, members), ways, self.boards.clone())))
             }
             Some(_) => {

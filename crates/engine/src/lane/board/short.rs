@@ -165,12 +165,23 @@ fn allgather(mut turn: Turn<'_>, own: &Region, all: &Region) -> Result<()> {
     turn.failed = misfit(own, all, turn.comm);
     let nothing = Region::empty(turn.byte());
     turn.offer(if turn.failed.is_none() { own } else { &nothing })?;
-    turn.meet(|_| {})?;
+    let (block, members, middle) = (all.bytes(), turn.members(), turn.board.middle());
+    let together = block * u64::from(members);
+    // One copy of all blocks is sooner read by many than each block.
+    let is_collected = !turn.is_flat() && together <= Board::room(members);
+    turn.meet(|turn| {
+        for member in (0..members).filter(|_| is_collected) {
+            let place = part(turn, middle, together, block * u64::from(member), block);
+            part(turn, member, block, 0, block).copy_to(&place);
+        }
+    })?;
     turn.has_met();
-    if turn.failed.is_none() {
+    if turn.failed.is_none() && is_collected {
+        part(&turn, middle, together, 0, together).copy_to(&all.blocks(0, members));
+    } else if turn.failed.is_none() {
         own.copy_to(&all.block(turn.me()));
         for member in turn.others() {
-            part(&turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
+            part(&turn, member, block, 0, block).copy_to(&all.block(member));
         }
     }
     turn.finish()

@@ -23,8 +23,8 @@ const GLANCES: u32 = 64;
 /// Rounds of a wait in which a member with a core of its own does not sleep: some 50 us.
 const AWAKE: u32 = 1500;
 
-/// Rounds in which one that shares its core yields: each is a turn for those who are late.
-const YIELDS: u32 = 64;
+/// Rounds in which one that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
+const YIELDS: u32 = 512;
 
 /// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
 const FLAT: u32 = 16;

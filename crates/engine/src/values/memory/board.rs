@@ -112,6 +112,8 @@ pub(crate) struct Ways {
     pub own_cores: bool,
     /// Each can read the memory of all others.
     pub reach: bool,
+    /// Each addresses the memory of all others: to read there costs no more than to read the board.
+    pub near: bool,
     /// Each runs a barrier on all cores before it sleeps.
     pub light: bool,
 }
