@@ -347,3 +347,28 @@ fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publis
         });
     }
 }
+
+#[test]
+fn memory_that_is_withdrawn_is_not_read_once_nobody_is_seen_to_read() {
+    model(|| {
+        let shared = Arc::new((Seat::default(), AtomicU32::new(0)));
+        shared.0.lay_down(1);
+        let reader = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (seat, reading) = &*shared;
+                turns::begin_reading(reading);
+                if turns::shows(&seat.mark, 1) {
+                    assert_eq!(seat.read(), 10);
+                }
+                turns::end_reading(reading);
+            })
+        };
+        let (seat, reading) = &*shared;
+        turns::withdraw(&seat.mark);
+        until(|| !turns::reads(reading));
+        // SAFETY: loom checks that nobody reads it.
+        seat.data.with_mut(|data| unsafe { *data = 0 });
+        reader.join().unwrap();
+    });
+}

@@ -20,14 +20,22 @@ const PIECE: u64 = 64 << 10;
 
 #[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
-    let begin = || Turn::begin((lane, comm, board), call);
-    match call {
-        Call::Bcast { data, root } => bcast(begin(), data, *root),
-        Call::Allreduce { value, target, op } => allreduce(begin(), value, target, op),
-        Call::Allgather { own, all } => allgather(begin(), own, all),
-        Call::Alltoall { send, recv } => alltoall(begin(), send, recv),
+    let mut turn = Turn::begin((lane, comm, board), call);
+    let named = turn.number;
+    let ended = match call {
+        Call::Bcast { data, root } => bcast(&mut turn, data, *root),
+        Call::Allreduce { value, target, op } => allreduce(&mut turn, value, target, op),
+        Call::Allgather { own, all } => allgather(&mut turn, own, all),
+        Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
         Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => {
             Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
+        }
+    };
+    match ended {
+        Ok(()) => turn.finish(),
+        Err(error) => {
+            turn.withdraw(named);
+            Err(error)
         }
     }
 }
@@ -101,19 +109,18 @@ fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Key {
     turn.board.key(member, number, place, turn.byte())
 }
 
-fn bcast(mut turn: Turn<'_>, data: &Region, root: u32) -> Result<()> {
+fn bcast(turn: &mut Turn<'_>, data: &Region, root: u32) -> Result<()> {
     if turn.me() == root {
-        let piece = Piece::of(data, &turn);
-        offer(&mut turn, &[&piece.region])?;
-        turn.await_all_done()?;
-    } else {
-        turn.await_data(root)?;
-        if turn.failed.is_none() {
-            let key = key(&turn, root, turn.number, 0);
-            fetch(&mut turn, root, &key, 0, data);
-        }
+        let piece = Piece::of(data, turn);
+        offer(turn, &[&piece.region])?;
+        return turn.await_all_done().inspect_err(|_| turn.withdraw(turn.number));
     }
-    turn.finish()
+    turn.await_data(root)?;
+    if turn.failed.is_none() {
+        let key = key(turn, root, turn.number, 0);
+        turn.read(turn.name(), [root].into_iter(), |turn, root| fetch(turn, root, &key, 0, data));
+    }
+    Ok(())
 }
 
 /// Waits until all have named their memory: false if one has failed, which all learn.
@@ -124,68 +131,76 @@ fn meet(turn: &mut Turn<'_>) -> Result<bool> {
 }
 
 /// Nobody changes what others may still read.
-fn part_company(mut turn: Turn<'_>) -> Result<()> {
+fn part_company(turn: &mut Turn<'_>) -> Result<()> {
     turn.next();
     turn.publish(turn.me(), turn.failed.is_some());
     turn.meet(|_| {})?;
     turn.has_met();
-    turn.finish()
+    Ok(())
 }
 
-fn allgather(mut turn: Turn<'_>, own: &Region, all: &Region) -> Result<()> {
+fn allgather(turn: &mut Turn<'_>, own: &Region, all: &Region) -> Result<()> {
     turn.failed = misfit(own, all, turn.comm);
-    let piece = Piece::of(own, &turn);
-    offer(&mut turn, &[&piece.region])?;
-    if !meet(&mut turn)? {
-        return turn.finish();
-    }
-    own.copy_to(&all.block(turn.me()));
-    for member in turn.others() {
-        let key = key(&turn, member, turn.number, 0);
-        fetch(&mut turn, member, &key, 0, &all.block(member));
-    }
-    part_company(turn)
+    let piece = Piece::of(own, turn);
+    exchange(turn, &piece, |turn| {
+        own.copy_to(&all.block(turn.me()));
+        turn.read(turn.name(), turn.others(), |turn, member| {
+            let key = key(turn, member, turn.number, 0);
+            fetch(turn, member, &key, 0, &all.block(member));
+        });
+    })
 }
 
-fn alltoall(mut turn: Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
+fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
     turn.failed = misfit(send, recv, turn.comm);
     let (me, block) = (turn.me(), recv.bytes());
-    let piece = Piece::of(&send.blocks(0, turn.members()), &turn);
-    offer(&mut turn, &[&piece.region])?;
-    if !meet(&mut turn)? {
-        return turn.finish();
-    }
-    send.block(me).copy_to(&recv.block(me));
-    for member in turn.others() {
-        let key = key(&turn, member, turn.number, 0);
-        fetch(&mut turn, member, &key, block * u64::from(me), &recv.block(member));
-    }
-    part_company(turn)
+    let piece = Piece::of(&send.blocks(0, turn.members()), turn);
+    exchange(turn, &piece, |turn| {
+        send.block(me).copy_to(&recv.block(me));
+        turn.read(turn.name(), turn.others(), |turn, member| {
+            let key = key(turn, member, turn.number, 0);
+            fetch(turn, member, &key, block * u64::from(me), &recv.block(member));
+        });
+    })
 }
 
-fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
-    let (me, members, size) = (turn.me(), turn.members(), value.datatype().size());
-    offer(&mut turn, &[value, target])?;
-    if !meet(&mut turn)? {
-        return turn.finish();
-    }
+/// Offers a piece, and reads what the others offer; the piece is left alone until all have.
+fn exchange(turn: &mut Turn<'_>, piece: &Piece, read: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
     let named = turn.number;
+    offer(turn, &[&piece.region])?;
+    let exchanged = || {
+        if meet(turn)? {
+            read(turn);
+            part_company(turn)?;
+        }
+        Ok(())
+    };
+    exchanged().inspect_err(|_| turn.withdraw(named))
+}
+
+fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
+    let (me, members, size) = (turn.me(), turn.members(), value.datatype().size());
+    offer(turn, &[value, target])?;
+    if !meet(turn)? {
+        return Ok(());
+    }
+    let named = turn.name();
     let (first, count) = slice(value.count(), me, members);
     let each = (PIECE / size).max(1);
     let mut operand = Scratch::unwritten((each * size) as usize);
     for at in (first..first + count).step_by(each as usize) {
         let many = each.min(first + count - at);
         let operand = operand.region(many, value.datatype());
-        combine(&mut turn, op, &value.elements(at, many), &target.elements(at, many), (at * size, &operand));
+        combine(turn, op, &value.elements(at, many), &target.elements(at, many), (at * size, &operand));
     }
     turn.next();
     turn.publish(me, turn.failed.is_some());
-    if meet(&mut turn)? {
-        for member in turn.others() {
+    if meet(turn)? {
+        turn.read(named, turn.others(), |turn, member| {
             let (first, count) = slice(value.count(), member, members);
-            let key = key(&turn, member, named, 1);
-            fetch(&mut turn, member, &key, first * size, &target.elements(first, count));
-        }
+            let key = key(turn, member, named.0, 1);
+            fetch(turn, member, &key, first * size, &target.elements(first, count));
+        });
     }
     part_company(turn)
 }
@@ -194,10 +209,10 @@ fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Re
 /// that a board serves are commutative. What comes goes to the target if that is free for it, else to `operand` first.
 fn combine(turn: &mut Turn<'_>, op: &Op, value: &Region, target: &Region, (from, operand): (u64, &Region)) {
     let mut is_free = !value.same_place(target);
-    for member in turn.others() {
+    turn.read(turn.name(), turn.others(), |turn, member| {
         let key = key(turn, member, turn.number, 0);
         fetch(turn, member, &key, from, if is_free { target } else { operand });
         op.combine(if is_free { value } else { operand }, target);
         is_free = false;
-    }
+    });
 }

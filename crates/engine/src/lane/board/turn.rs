@@ -166,6 +166,43 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Reads what the others have named in a turn of this collective, unless one of them has withdrawn it.
+    pub fn read(
+        &mut self,
+        named: (u64, u8),
+        from: impl Iterator<Item = u32>,
+        mut each: impl FnMut(&mut Self, u32),
+    ) {
+        self.board.begin_reading();
+        for member in from {
+            if !self.board.shows(member, named.0, named.1) {
+                let node = self.comm.node(member).0;
+                self.failed.get_or_insert(Error::PeerLost { node });
+                break;
+            }
+            each(self, member);
+        }
+        self.board.end_reading();
+    }
+
+    /// The turn and kind by which the others know what this member names now.
+    pub fn name(&self) -> (u64, u8) {
+        (self.number, self.kind)
+    }
+
+    /// Before this member goes away from a collective that could not end: nobody reads its memory any more, where others read it as their own.
+    #[cold]
+    pub fn withdraw(&self, named: u64) {
+        if self.board.ways.near {
+            self.board.withdraw(named);
+            for member in self.others() {
+                while self.board.reads(member) {
+                    hint::spin_loop();
+                }
+            }
+        }
+    }
+
     /// The others, from the next on, so that not all look at the same one first.
     pub fn others(&self) -> impl Iterator<Item = u32> + use<> {
         let (me, members) = (self.me(), self.members());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle |
-//! seat: | done | NOTES notes of 128 bytes | ROOMS rooms |
+//! seat: | standing | NOTES notes of 128 bytes | ROOMS rooms |
 //! ```
 //!
 //! Collectives on a board are counted: its *turns*. In a turn a member may lay down data at its seat, short ones in the turn's note and longer ones in the turn's room, and then
@@ -60,6 +60,15 @@ struct Front {
     sleepers: Apart<AtomicU32>,
     /// Members that will not use it any more.
     left: Apart<AtomicU32>,
+}
+
+/// How a member stands.
+#[repr(C)]
+struct Standing {
+    /// The turn that it is done with.
+    done: AtomicU64,
+    /// It reads what others have named.
+    reading: AtomicU32,
 }
 
 /// On lines of its own.
@@ -224,13 +233,13 @@ impl Board {
     /// The turn that a member is done with.
     #[inline]
     pub fn done(&self, member: u32) -> u64 {
-        turns::reached(self.done_word(member))
+        turns::reached(&self.standing(member).done)
     }
 
     /// This member is done with a turn.
     #[inline]
     pub fn finish(&self, turn: u64) {
-        self.show(self.done_word(self.me), turn);
+        self.show(&self.standing(self.me).done, turn);
     }
 
     /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
@@ -299,11 +308,29 @@ impl Board {
         let place = if whole <= NOTE_BYTES {
             self.note(seat, turn).data.get().cast::<u8>()
         } else {
-            let before = size_of::<Apart<AtomicU64>>() + NOTES as usize * LINE;
+            let before = size_of::<Apart<Standing>>() + NOTES as usize * LINE;
             let room = (turn % ROOMS) as usize * Board::room(self.members) as usize;
             self.seat(seat).wrapping_add(before + room)
         };
         Region::at(place.wrapping_add(from as usize), count, datatype)
+    }
+
+    /// This member is about to read what others have named, as far as their notes still show it then.
+    pub fn begin_reading(&self) {
+        turns::begin_reading(&self.standing(self.me).reading);
+    }
+
+    pub fn end_reading(&self) {
+        turns::end_reading(&self.standing(self.me).reading);
+    }
+
+    /// Takes back what this member has published in a turn; who [reads](Board::reads) may still have it.
+    pub fn withdraw(&self, turn: u64) {
+        turns::withdraw(&self.note(self.me, turn).mark);
+    }
+
+    pub fn reads(&self, member: u32) -> bool {
+        turns::reads(&self.standing(member).reading)
     }
 
     /// True for the last who arrives.
@@ -338,7 +365,7 @@ impl Board {
     }
 
     const fn seat_bytes(members: u32) -> usize {
-        size_of::<Apart<AtomicU64>>() + NOTES as usize * LINE + ROOMS as usize * Board::room(members) as usize
+        size_of::<Apart<Standing>>() + NOTES as usize * LINE + ROOMS as usize * Board::room(members) as usize
     }
 
     fn seat(&self, seat: u32) -> *mut u8 {
@@ -359,13 +386,13 @@ impl Board {
         unsafe { &*place }
     }
 
-    fn done_word(&self, member: u32) -> &AtomicU64 {
+    fn standing(&self, member: u32) -> &Standing {
         // SAFETY: as above; a seat begins with it.
-        unsafe { &(*self.seat(member).cast::<Apart<AtomicU64>>()).0 }
+        unsafe { &(*self.seat(member).cast::<Apart<Standing>>()).0 }
     }
 
     fn note(&self, seat: u32, turn: u64) -> &Note {
-        let notes = self.seat(seat).wrapping_add(size_of::<Apart<AtomicU64>>()).cast::<Note>();
+        let notes = self.seat(seat).wrapping_add(size_of::<Apart<Standing>>()).cast::<Note>();
         // SAFETY: as above; the data of a note are touched by raw pointers alone.
         unsafe { &*notes.wrapping_add((turn % NOTES) as usize) }
     }

@@ -62,3 +62,22 @@ pub(crate) fn anybody_sleeps(sleepers: &AtomicU32) -> bool {
 pub(crate) fn is_awaited(asleep: &AtomicU32, by: u32) -> bool {
     asleep.load(Ordering::SeqCst) == by
 }
+
+/// A member begins to read what others have named; after that it looks whether that is still offered ([`shows`]).
+pub(crate) fn begin_reading(reading: &AtomicU32) {
+    write_in_order(reading, 1);
+}
+
+/// It has read.
+pub(crate) fn end_reading(reading: &AtomicU32) {
+    reading.store(0, Ordering::Release);
+}
+
+/// Takes back what was published: whoever looks from now on does not find it, and once a member is [seen](reads) not to read, it will not.
+pub(crate) fn withdraw(word: &AtomicU64) {
+    write_long_in_order(word, 0);
+}
+
+pub(crate) fn reads(reading: &AtomicU32) -> bool {
+    reading.load(Ordering::SeqCst) != 0
+}
