@@ -143,9 +143,11 @@ impl Ended {
     /// Gives memory back: its mapping, and the memory itself when nobody uses it any more.
     pub fn clear(&self, fabric: &dyn Fabric) {
         self.0.borrow_mut().retain(|Left { base, key, members }| {
-            // SAFETY: mapped until it is released here.
-            let left = unsafe { &(*base.cast::<Front>()).left.0 }.load(Ordering::Acquire);
-            let in_use = members.is_some_and(|members| left < members);
+            // Only the owner may still look at it: for the others it may be gone since they left.
+            let in_use = members.is_some_and(|members| {
+                // SAFETY: mapped until its owner, this rank, releases it here.
+                unsafe { &(*base.cast::<Front>()).left.0 }.load(Ordering::Acquire) < members
+            });
             if !in_use {
                 // SAFETY: this rank has left it; if it is the owner, all have.
                 unsafe { fabric.release_shared(key) };
