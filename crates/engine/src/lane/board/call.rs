@@ -211,7 +211,8 @@ impl Call {
     /// Does it, on the communicator's board if that serves it.
     #[inline(never)]
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
-        if self.suits_board(comm.size())
+        if lane.may_board(comm, self.name())
+            && self.suits_board(comm.size())
             && let Some(board) = lane.board_of(comm)?
             && let Some(form) = self.form(board)
         {
