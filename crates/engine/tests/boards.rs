@@ -243,11 +243,17 @@ fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
 
 #[test]
 fn communicators_come_and_go_with_their_boards() {
-    run(4, SHARED, |rank| {
-        for seed in 0..50 {
-            let comm = rank.dup(rank.world()).unwrap();
-            warm_up(rank, &comm);
-            check(rank, &comm, Call { which: Which::Allreduce, count: 15, root: 0, in_place: false, seed });
-        }
-    });
+    for workers in [1, 2] {
+        run(4, Habits { workers, ..SHARED }, |rank| {
+            for seed in 0..200 {
+                let comm = rank.dup(rank.world()).unwrap();
+                warm_up(rank, &comm);
+                check(
+                    rank,
+                    &comm,
+                    Call { which: Which::Allreduce, count: 15, root: 0, in_place: false, seed },
+                );
+            }
+        });
+    }
 }
