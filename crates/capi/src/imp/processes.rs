@@ -70,18 +70,32 @@ fn meet(call: &Call, comm: &Comm, leader: u32, node: Option<u32>, tag: Tag) -> O
     Ok(call.rank().create_intercomm(&comm.comm, leader, bridge, tag)?)
 }
 
-/// What the root tells all members: numbers, or that there are none.
+/// Bytes of what the root tells all members: three numbers, and why there are none.
+const TOLD: usize = 256;
+const NUMBERS: usize = 12;
+
+/// What the root tells all members: numbers, or why there are none. All can say it, whoever of them ends the job first.
 fn tell(call: &Call, comm: &Comm, root: u32, told: Outcome<[u32; 2]>, class: c_int) -> Outcome<[u32; 2]> {
     let (words, fault) = match told {
         Ok([one, two]) => ([1, one, two], None),
         Err(fault) => ([0, 0, 0], Some(fault)),
     };
-    let bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+    let mut bytes: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_ne_bytes()).collect();
+    bytes.extend(fault.iter().flat_map(|fault| fault.text().bytes()).take(TOLD - NUMBERS));
+    bytes.resize(TOLD, 0);
     let bytes = call.rank().told_by(root, &comm.comm, &bytes)?;
-    let mut words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap_or_default()));
+    let (numbers, why) = bytes.split_at(NUMBERS);
+    let mut words =
+        numbers.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap_or_default()));
     match (words.next(), words.next(), words.next()) {
         (Some(1), Some(one), Some(two)) => Ok([one, two]),
-        _ => Err(fault.unwrap_or_else(|| Fault::new(class, "it failed at the root, which says why"))),
+        _ => Err(fault.unwrap_or_else(|| {
+            let why = String::from_utf8_lossy(why);
+            Fault::new(
+                class,
+                format_args!("it failed at the root, rank {root}: {}", why.trim_end_matches('\0')),
+            )
+        })),
     }
 }
 
