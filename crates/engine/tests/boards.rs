@@ -11,16 +11,17 @@ use support::{Habits, PLAIN, PortalHabit, run};
 const SHARED: Habits = Habits { boards: true, ..PLAIN };
 
 /// Members who share a core, who have one each, who are too many to look at each other, and who cannot read each other's memory.
-const WAYS: [(u32, Habits); 5] = [
+const WAYS: [(u32, Habits); 6] = [
     (2, Habits { own_cores: true, workers: 2, ..SHARED }),
     (5, SHARED),
+    (7, Habits { workers: 2, ..SHARED }),
     (5, Habits { own_cores: true, workers: 2, ..SHARED }),
     (18, Habits { own_cores: true, ..SHARED }),
     (3, Habits { portal: PortalHabit::Nothing, ..SHARED }),
 ];
 
-/// Elements: none, in a note, just not, in rooms, longer than those.
-const COUNTS: [usize; 7] = [0, 1, 14, 15, 300, 2100, 9000];
+/// Elements: none, in a note, just not, in rooms, longer than those, in several pieces of a hall.
+const COUNTS: [usize; 8] = [0, 1, 14, 15, 300, 2100, 9000, 40_000];
 
 #[derive(Clone, Copy, Debug)]
 enum Which {

@@ -319,6 +319,40 @@ fn the_last_who_arrives_sees_what_all_wrote_and_lets_them_go_on() {
 }
 
 #[test]
+fn of_two_who_meet_in_a_step_one_goes_on_with_what_both_left_and_the_other_leaves_more_only_after_it() {
+    model(|| {
+        let shared = Arc::new(([Seat::default(), Seat::default()], Seat::default(), AtomicU64::new(0)));
+        let member = |me: usize| {
+            let shared = shared.clone();
+            move || {
+                let (seats, middle, met) = &*shared;
+                for step in 1..=2 {
+                    // Whoever finds the other one there leaves nothing of its own.
+                    let is_second = turns::has_met(met, step) || {
+                        // SAFETY: loom checks that nobody else has it.
+                        seats[me].data.with_mut(|data| unsafe { *data = 10 * step });
+                        turns::meets(met, step)
+                    };
+                    if is_second {
+                        let sum = 10 * step + seats[1 - me].read();
+                        // SAFETY: as above.
+                        middle.data.with_mut(|data| unsafe { *data = sum });
+                        turns::publish(&middle.mark, step);
+                    } else {
+                        until(|| turns::reached(&middle.mark) >= step);
+                    }
+                    // The result is read before this one comes again, so whoever is second then may replace it.
+                    assert_eq!(middle.read(), 20 * step);
+                }
+            }
+        };
+        let other = thread::spawn(member(1));
+        member(0)();
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publishes_it() {
     for light in [false, true] {
         model(move || {

@@ -2,7 +2,7 @@
 
 use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
 use crate::lane::asked::Asked;
-use crate::lane::board::{long, short};
+use crate::lane::board::{hall, long, short};
 use crate::lane::{Lane, signals};
 use crate::schedule::Steps;
 use crate::values::comm::Comm;
@@ -62,6 +62,8 @@ enum Form {
     Short,
     /// Where the data lie.
     Long,
+    /// Through its hall.
+    Hall,
 }
 
 /// Longest broadcast that goes by a room: from here on a copy out of the root's memory, which needs the system, takes less time than two.
@@ -133,7 +135,7 @@ impl Call {
         match self {
             Call::Barrier | Call::Bcast { .. } | Call::Allgather { .. } => true,
             Call::Allreduce { value, op, .. } => is_plain(value, op),
-            Call::Reduce { value, op, .. } => is_plain(value, op) && bytes <= room.min(BLOCK_SHORT),
+            Call::Reduce { value, op, .. } => is_plain(value, op),
             Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Scatter { .. } => together <= room,
             Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
@@ -155,9 +157,15 @@ impl Call {
             Call::Allreduce { .. } => bytes <= room,
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Alltoall { .. } => together <= room,
-            Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => true,
+            Call::Reduce { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } => true,
         };
-        if fits { Some(Form::Short) } else { board.ways.reach.then_some(Form::Long) }
+        match self {
+            _ if fits => Some(Form::Short),
+            Call::Allreduce { .. } | Call::Reduce { .. } if board.ways.hall => Some(Form::Hall),
+            Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
+            _ => board.ways.reach.then_some(Form::Long),
+        }
     }
 
     /// The same by messages.
@@ -219,6 +227,7 @@ impl Call {
             return match form {
                 Form::Short => short::run(lane, comm, board, self),
                 Form::Long => long::run(lane, comm, board, self),
+                Form::Hall => hall::run(lane, comm, board, self),
             };
         }
         if let Call::Barrier = self

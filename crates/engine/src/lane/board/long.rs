@@ -18,16 +18,26 @@ use crate::values::op::Op;
 /// Bytes that are combined at a time, while they are in the core's cache.
 const PIECE: u64 = 64 << 10;
 
+/// The same where a member needs all that the other one has: fewer calls of the system.
+const WHOLE_PIECE: u64 = 256 << 10;
+
 #[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let mut turn = Turn::begin((lane, comm, board), call);
     let named = turn.number;
     let ended = match call {
         Call::Bcast { data, root } => bcast(&mut turn, data, *root),
+        Call::Allreduce { value, target, op } if is_between_two(&turn, value, op) => {
+            reduce_with_the_other(&mut turn, value, Some(target), op)
+        }
+        Call::Reduce { value, target, op, .. } if is_between_two(&turn, value, op) => {
+            reduce_with_the_other(&mut turn, value, target.as_ref(), op)
+        }
         Call::Allreduce { value, target, op } => allreduce(&mut turn, value, target, op),
+        Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
         Call::Allgather { own, all } => allgather(&mut turn, own, all),
         Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
-        Call::Barrier | Call::Reduce { .. } | Call::Gather { .. } | Call::Scatter { .. } => {
+        Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } => {
             Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
         }
     };
@@ -41,13 +51,13 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
 }
 
 /// Data in one piece: where they are, or a copy.
-struct Piece {
+pub(super) struct Piece {
     region: Region,
     _copy: Option<Scratch>,
 }
 
 impl Piece {
-    fn of(data: &Region, turn: &Turn<'_>) -> Piece {
+    pub fn of(data: &Region, turn: &Turn<'_>) -> Piece {
         if let Some(region) = data.as_bytes(turn.byte()) {
             return Piece { region, _copy: None };
         }
@@ -55,6 +65,10 @@ impl Piece {
         let region = scratch.region(data.bytes(), turn.byte());
         data.copy_to(&region);
         Piece { region, _copy: Some(scratch) }
+    }
+
+    pub fn region(&self) -> &Region {
+        &self.region
     }
 }
 
@@ -142,7 +156,7 @@ fn part_company(turn: &mut Turn<'_>) -> Result<()> {
 fn allgather(turn: &mut Turn<'_>, own: &Region, all: &Region) -> Result<()> {
     turn.failed = misfit(own, all, turn.comm);
     let piece = Piece::of(own, turn);
-    exchange(turn, &piece, |turn| {
+    exchange(turn, &piece.region, |turn| {
         own.copy_to(&all.block(turn.me()));
         turn.read(turn.name(), turn.others(), |turn, member| {
             let key = key(turn, member, turn.number, 0);
@@ -155,7 +169,7 @@ fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
     turn.failed = misfit(send, recv, turn.comm);
     let (me, block) = (turn.me(), recv.bytes());
     let piece = Piece::of(&send.blocks(0, turn.members()), turn);
-    exchange(turn, &piece, |turn| {
+    exchange(turn, &piece.region, |turn| {
         send.block(me).copy_to(&recv.block(me));
         turn.read(turn.name(), turn.others(), |turn, member| {
             let key = key(turn, member, turn.number, 0);
@@ -165,9 +179,9 @@ fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
 }
 
 /// Offers a piece, and reads what the others offer; the piece is left alone until all have.
-fn exchange(turn: &mut Turn<'_>, piece: &Piece, read: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
+fn exchange(turn: &mut Turn<'_>, piece: &Region, read: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
     let named = turn.number;
-    offer(turn, &[&piece.region])?;
+    offer(turn, &[piece])?;
     let exchanged = || {
         if meet(turn)? {
             read(turn);
@@ -178,6 +192,48 @@ fn exchange(turn: &mut Turn<'_>, piece: &Piece, read: impl FnOnce(&mut Turn<'_>)
     exchanged().inspect_err(|_| turn.withdraw(named))
 }
 
+/// True if each of two members reads all that the other one has: as many bytes as half of the values and half of the results, and one meeting less.
+fn is_between_two(turn: &Turn<'_>, value: &Region, op: &Op) -> bool {
+    turn.members() == 2 && op.is_symmetric(value.datatype())
+}
+
+fn reduce_with_the_other(
+    turn: &mut Turn<'_>,
+    value: &Region,
+    target: Option<&Region>,
+    op: &Op,
+) -> Result<()> {
+    // The other one reads the value while this one writes the target.
+    let mut copy =
+        target.filter(|target| value.same_place(target)).map(|_| Scratch::unwritten(value.bytes() as usize));
+    let own = match &mut copy {
+        Some(scratch) => {
+            let own = scratch.region(value.count(), value.datatype());
+            value.copy_to(&own);
+            own
+        }
+        None => value.elements(0, value.count()),
+    };
+    let size = value.datatype().size();
+    exchange(turn, &own, |turn| {
+        let Some(target) = target else { return };
+        turn.read(turn.name(), turn.others(), |turn, other| {
+            let key = key(turn, other, turn.number, 0);
+            for (first, count) in steps((0, value.count()), WHOLE_PIECE / size) {
+                let into = target.elements(first, count);
+                fetch(turn, other, &key, first * size, &into);
+                op.combine(&own.elements(first, count), &into);
+            }
+        });
+    })
+}
+
+/// Elements in steps of so many: (the first, how many).
+fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u64)> {
+    let (each, end) = (each.max(1), first + count);
+    (first..end).step_by(each as usize).map(move |at| (at, each.min(end - at)))
+}
+
 fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
     let (me, members, size) = (turn.me(), turn.members(), value.datatype().size());
     offer(turn, &[value, target])?;
@@ -185,14 +241,8 @@ fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> R
         return Ok(());
     }
     let named = turn.name();
-    let (first, count) = slice(value.count(), me, members);
-    let each = (PIECE / size).max(1);
-    let mut operand = Scratch::unwritten((each * size) as usize);
-    for at in (first..first + count).step_by(each as usize) {
-        let many = each.min(first + count - at);
-        let operand = operand.region(many, value.datatype());
-        combine(turn, op, &value.elements(at, many), &target.elements(at, many), (at * size, &operand));
-    }
+    let mine = slice(value.count(), me, members);
+    combine_slice(turn, op, value, mine, &target.elements(mine.0, mine.1));
     turn.next();
     turn.publish(me, turn.failed.is_some());
     if meet(turn)? {
@@ -203,6 +253,48 @@ fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> R
         });
     }
     part_company(turn)
+}
+
+/// As [`allreduce`], but the root alone reads what the others have combined, which they keep aside.
+fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op, root: u32) -> Result<()> {
+    let (me, members, datatype) = (turn.me(), turn.members(), value.datatype());
+    let (first, count) = slice(value.count(), me, members);
+    let mut scratch = None;
+    let combined = match target {
+        Some(target) => target.elements(first, count),
+        None => {
+            scratch.insert(Scratch::unwritten((count * datatype.size()) as usize)).region(count, datatype)
+        }
+    };
+    offer(turn, &[value, &combined])?;
+    if !meet(turn)? {
+        return Ok(());
+    }
+    let named = turn.name();
+    combine_slice(turn, op, value, (first, count), &combined);
+    turn.next();
+    turn.publish(me, turn.failed.is_some());
+    if meet(turn)?
+        && let Some(target) = target.filter(|_| me == root)
+    {
+        turn.read(named, turn.others(), |turn, member| {
+            let (first, count) = slice(value.count(), member, members);
+            let key = key(turn, member, named.0, 1);
+            fetch(turn, member, &key, 0, &target.elements(first, count));
+        });
+    }
+    part_company(turn)
+}
+
+/// Combines a slice of all values, a piece at a time.
+fn combine_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, (first, count): (u64, u64), into: &Region) {
+    let size = value.datatype().size();
+    let each = (PIECE / size).max(1);
+    let mut operand = Scratch::unwritten((each * size) as usize);
+    for (at, many) in steps((first, count), each) {
+        let operand = operand.region(many, value.datatype());
+        combine(turn, op, &value.elements(at, many), &into.elements(at - first, many), (at * size, &operand));
+    }
 }
 
 /// Combines this member's elements with those of the others, which lie from byte `from` on in their values, in the order of ranks from this one on: operations

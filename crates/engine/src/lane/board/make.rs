@@ -27,6 +27,8 @@ const OWN_CORES: u64 = 4;
 const REACH: u64 = 8;
 const FENCES: u64 = 16;
 const NEAR: u64 = 32;
+/// Only the first member knows whether it has allocated a hall; the others take its word.
+const HALL: u64 = 64;
 
 impl Lane {
     /// True if the members of a communicator could share a board, and nobody wants a certain algorithm.
@@ -63,7 +65,12 @@ impl Lane {
         let fabric = self.fabric();
         self.boards.clear(fabric);
         let (me, members) = (comm.rank(), comm.size());
-        let allocated = if me == 0 { Board::allocate(fabric, members).ok() } else { None };
+        let with_hall = (me == 0 && !fabric.caps().own_cores)
+            .then(|| Board::allocate(fabric, members, true).ok())
+            .flatten();
+        let has_hall = with_hall.is_some();
+        let allocated =
+            with_hall.or_else(|| (me == 0).then(|| Board::allocate(fabric, members, false).ok()).flatten());
         let Key(words) = allocated.unwrap_or(Key([0; 4]));
         let key = Key(
             self.agree(words, |words| self.run(bcast::plan(self.shop(), &words.to_receive(), 0, comm)?))?
@@ -79,6 +86,7 @@ impl Lane {
             (fabric.caps().own_cores, OWN_CORES),
             (reach, REACH),
             (near, NEAR),
+            (has_hall || me != 0, HALL),
             (fabric.caps().own_cores && fabric.fence_all(), FENCES),
         ];
         let mine = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
@@ -92,6 +100,7 @@ impl Lane {
             reach: agreed(REACH),
             near: agreed(NEAR),
             light: agreed(FENCES),
+            hall: agreed(HALL),
         };
         match base {
             Some(base) if agreed(ATTACHED) && agreed(UNSEEN) => {

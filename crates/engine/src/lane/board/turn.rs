@@ -4,6 +4,7 @@
 //! mark, which nobody takes for the one expected: then all wait, and what each waits for can be asked.
 
 use core::hint;
+use core::sync::atomic::AtomicU64;
 
 use fabric::{Idle, Woke};
 
@@ -110,6 +111,18 @@ impl<'a> Turn<'a> {
         self.pass(self.number)
     }
 
+    /// Waits until all others are done with what lay in the hall, unless this is one more reduction.
+    pub fn enter_hall(&self, is_reduction: bool) -> Result<()> {
+        let before = self.board.enter_hall(self.number);
+        let is_free = before.is_reduction && is_reduction;
+        if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.pass(before.turn) }
+    }
+
+    /// True if a member is done with this turn.
+    pub fn is_done(&self, member: u32) -> bool {
+        self.board.done(member) >= self.number
+    }
+
     /// Lays down data and publishes them.
     pub fn offer(&self, data: &Region) -> Result<()> {
         self.make_room(data.bytes())?;
@@ -121,6 +134,12 @@ impl<'a> Turn<'a> {
     /// Publishes what was laid down at a seat.
     pub fn publish(&self, seat: u32, failed: bool) {
         self.board.publish(seat, self.number, self.kind, Said { bytes: self.bytes, failed });
+        self.wake(seat);
+    }
+
+    /// Publishes a word beside the notes, for those who wait for this seat.
+    pub fn show(&self, word: &AtomicU64, mark: u64, seat: u32) {
+        self.board.show(word, mark);
         self.wake(seat);
     }
 
@@ -240,6 +259,10 @@ impl<'a> Turn<'a> {
 
     /// This member is done.
     pub fn finish(self) -> Result<()> {
+        if self.failed.is_some() {
+            // Members who disagree may have taken this turn in another form.
+            self.board.enter_hall(self.number);
+        }
         self.board.finish(self.number);
         self.wake(self.me());
         self.lane.schedules.passed.set(Some(self.identity));

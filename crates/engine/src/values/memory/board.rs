@@ -1,7 +1,7 @@
 //! The board of a communicator: memory that its members share, where each has a seat to lay down what the others read in a collective.
 //!
 //! ```text
-//! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle |
+//! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle | the hall, if there is one |
 //! seat: | standing | NOTES notes of 128 bytes | ROOMS rooms |
 //! ```
 //!
@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use fabric::{Fabric, Key, PortalError};
 use smallvec::SmallVec;
 
+use super::hall::Hall;
 use super::turns;
 use crate::values::datatype::Datatype;
 use crate::values::memory::Region;
@@ -109,6 +110,7 @@ pub(crate) struct Board {
     turn: Cell<u64>,
     /// A turn that all members are known to be done with.
     known: Cell<u64>,
+    hall_use: Cell<HallUse>,
     /// What all members can do, as they have agreed.
     pub ways: Ways,
     ended: Rc<Ended>,
@@ -125,6 +127,16 @@ pub(crate) struct Ways {
     pub near: bool,
     /// Each runs a barrier on all cores before it sleeps.
     pub light: bool,
+    /// There is a hall behind the seats.
+    pub hall: bool,
+}
+
+/// How a hall was last used.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct HallUse {
+    pub turn: u64,
+    /// All have combined values there. Then its places are free for the next values, except the result's, which is free when all have come again.
+    pub is_reduction: bool,
 }
 
 /// Boards that this rank has left, until their memory is given back.
@@ -173,10 +185,10 @@ impl Board {
         (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
     }
 
-    /// Memory for a board, which its first member allocates.
-    pub fn allocate(fabric: &dyn Fabric, members: u32) -> Result<Key, PortalError> {
-        let bytes = Board::seats(members) + (members as usize + 1) * Board::seat_bytes(members);
-        fabric.allocate_shared(bytes).map(|shared| shared.key)
+    /// Memory for a board, which its first member allocates, with a hall or without.
+    pub fn allocate(fabric: &dyn Fabric, members: u32, hall: bool) -> Result<Key, PortalError> {
+        let hall = if hall { Hall::bytes(members) } else { 0 };
+        fabric.allocate_shared(Board::bytes(members) + hall).map(|shared| shared.key)
     }
 
     /// Memory that was allocated, and that nobody will use.
@@ -197,11 +209,16 @@ impl Board {
         ways: Ways,
         ended: Rc<Ended>,
     ) -> Board {
-        Board { base, key, me, members, turn: Cell::new(0), known: Cell::new(0), ways, ended }
+        let (turn, known, hall_use) = (Cell::new(0), Cell::new(0), Cell::default());
+        Board { base, key, me, members, turn, known, hall_use, ways, ended }
     }
 
     pub fn members(&self) -> u32 {
         self.members
+    }
+
+    pub fn hall(&self) -> Option<Hall> {
+        self.ways.hall.then(|| Hall::new(self.base.wrapping_add(Board::bytes(self.members)), self.members))
     }
 
     /// The seat that the last who arrives writes to.
@@ -230,6 +247,16 @@ impl Board {
     #[inline]
     pub fn has_passed(&self, turn: u64) {
         self.known.set(self.known.get().max(turn));
+    }
+
+    /// This member uses the hall in this turn, or cannot tell whether others do. When it was used before.
+    pub fn enter_hall(&self, turn: u64) -> HallUse {
+        self.hall_use.replace(HallUse { turn, is_reduction: false })
+    }
+
+    /// All members have combined their values in the hall in this turn, and know it of each other.
+    pub fn has_reduced(&self, turn: u64) {
+        self.hall_use.set(HallUse { turn, is_reduction: true });
     }
 
     /// The turn that a member is done with.
@@ -274,8 +301,9 @@ impl Board {
         self.show(&note.mark, mark(turn, kind));
     }
 
+    /// Publishes a word, for whoever [sleeps](Board::lie_down) or looks.
     #[inline]
-    fn show(&self, word: &AtomicU64, mark: u64) {
+    pub fn show(&self, word: &AtomicU64, mark: u64) {
         if self.ways.light { turns::publish_lightly(word, mark) } else { turns::publish(word, mark) }
     }
 
@@ -359,6 +387,11 @@ impl Board {
     /// The members who sleep until a seat's note is published.
     pub fn waiting_for(&self, seat: u32) -> impl Iterator<Item = u32> {
         (0..self.members).filter(move |member| turns::is_awaited(self.asleep(*member), seat + 1))
+    }
+
+    /// Of all seats, and what lies before them.
+    const fn bytes(members: u32) -> usize {
+        Board::seats(members) + (members as usize + 1) * Board::seat_bytes(members)
     }
 
     /// Where the seats begin.

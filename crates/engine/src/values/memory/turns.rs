@@ -81,3 +81,15 @@ pub(crate) fn withdraw(word: &AtomicU64) {
 pub(crate) fn reads(reading: &AtomicU32) -> bool {
     reading.load(Ordering::SeqCst) != 0
 }
+
+/// Two meet here in each step, which has a number of its own: true for the second, who sees what the first wrote before.
+#[inline]
+pub(crate) fn meets(met: &AtomicU64, step: u64) -> bool {
+    met.swap(step, Ordering::AcqRel) == step
+}
+
+/// True if the other one of two has been here in this step: then this one need not [come](meets) at all.
+#[inline]
+pub(crate) fn has_met(met: &AtomicU64, step: u64) -> bool {
+    met.load(Ordering::Acquire) == step
+}
