@@ -17,7 +17,7 @@ const WAYS: [(u32, Habits); 6] = [
     (7, Habits { workers: 2, ..SHARED }),
     (5, Habits { own_cores: true, workers: 2, ..SHARED }),
     (18, Habits { own_cores: true, ..SHARED }),
-    (3, Habits { portal: PortalHabit::Nothing, ..SHARED }),
+    (3, Habits { portal: PortalHabit::Nothing, workers: 2, ..SHARED }),
 ];
 
 /// Elements: none, in a note, just not, in rooms, longer than those, in several pieces of a hall.
@@ -200,27 +200,90 @@ fn no_letter_is_sent_once_there_is_a_board() {
 
 #[test]
 fn members_who_disagree_on_the_length_are_told_and_go_on() {
-    for (members, habits) in WAYS {
-        run(members, habits, |rank| {
-            let comm = rank.world();
-            warm_up(rank, comm);
-            let me = comm.rank();
-            let count = if me == 0 { 3 } else { 4 };
-            let (own, mut values) = (vec![1; 4], vec![0; 4]);
-            let ended = rank
-                .allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
-                .unwrap()
-                .wait();
-            match ended {
-                Err(Error::Short { received: 24, expected: 32, source: 0 }) if me != 0 => {}
-                Err(Error::Truncated { received: 32, capacity: 24, .. }) if me == 0 => {}
-                other => panic!("{other:?} at {me} of {members}"),
-            }
-            let got = rank.bcast(&room(&mut values, count), 0, comm).unwrap().wait();
-            assert_eq!(got.is_ok(), me == 0, "{got:?}");
-            check(rank, comm, Call { which: Which::Allreduce, count: 300, root: 0, in_place: true, seed: 9 });
-        });
+    // Lengths of one form, and of two: in notes, where the data lie, and through a hall.
+    for (few, many) in [(3, 4), (3, 9000), (9000, 40_000)] {
+        for (members, habits) in WAYS {
+            run(members, habits, |rank| {
+                let comm = rank.world();
+                warm_up(rank, comm);
+                let me = comm.rank();
+                let count = if me == 0 { few } else { many };
+                let (own, mut values) = (vec![1; many], vec![0; many]);
+                let (less, more) = (few as u64 * 8, many as u64 * 8);
+                let ended = rank
+                    .allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
+                    .unwrap()
+                    .wait();
+                match ended {
+                    Err(Error::Short { received, expected, source: 0 })
+                        if me != 0 && (received, expected) == (less, more) => {}
+                    Err(Error::Truncated { received, capacity, .. })
+                        if me == 0 && (received, capacity) == (more, less) => {}
+                    other => panic!("{other:?} at {me} of {members}"),
+                }
+                for root in [0, 1] {
+                    let got = rank.bcast(&room(&mut values, count), root, comm).unwrap().wait();
+                    assert_eq!(got.is_ok(), (me == 0) == (root == 0), "{got:?} of {root} at {me}");
+                }
+                for count in [300, 40_000] {
+                    for which in [Which::Allreduce, Which::Bcast] {
+                        check(rank, comm, Call { which, count, root: 0, in_place: true, seed: 9 });
+                    }
+                }
+            });
+        }
     }
+}
+
+#[test]
+fn a_broadcast_longer_than_the_hall_reaches_types_with_gaps() {
+    run(3, Habits { workers: 2, portal: PortalHabit::Nothing, ..SHARED }, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let count = 700_000;
+        let apart = Datatype::strided(count, 1, 16, &long()).unwrap();
+        for root in 0..3 {
+            let mut values = vec![-1_i64; 2 * count as usize];
+            for index in (0..values.len()).step_by(2).filter(|_| comm.rank() == root) {
+                values[index] = i64::from(root) + index as i64;
+            }
+            // SAFETY: the values live until the collective is done, and hold what the type describes.
+            let buffer = unsafe { RecvBuffer::new(values.as_mut_ptr().cast(), 1, &apart) };
+            rank.bcast(&buffer, root, comm).unwrap().wait().unwrap();
+            let is_right = |(index, value): (usize, &i64)| {
+                *value == if index % 2 == 0 { i64::from(root) + index as i64 } else { -1 }
+            };
+            assert!(values.iter().enumerate().all(is_right));
+        }
+    });
+}
+
+#[test]
+fn a_result_that_the_order_decides_is_the_same_whoever_comes_first() {
+    // Zeros of both signs: which of two is the greater one is decided by the order of the operands.
+    let zero = |member: u32, index: u64| if (index + 1) * 0x9E37 >> member & 1 == 0 { 0.0_f64 } else { -0.0 };
+    run(7, Habits { workers: 2, ..SHARED }, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let (count, kind) = (20_000, Datatype::basic(Basic::F64));
+        let own: Vec<f64> = (0..count).map(|index| zero(comm.rank(), index)).collect();
+        let mut first = None;
+        for round in 0..40 {
+            let mut greatest = vec![1.0_f64; count as usize];
+            // SAFETY: both live until the collective is done.
+            let (send, recv) = unsafe {
+                (
+                    SendBuffer::new(own.as_ptr().cast(), count, &kind),
+                    RecvBuffer::new(greatest.as_mut_ptr().cast(), count, &kind),
+                )
+            };
+            // Others are late from round to round.
+            (0..(comm.rank() * 7 + round * 5) % 11).for_each(|_| std::thread::yield_now());
+            rank.allreduce(Some(&send), &recv, &Op::builtin(Builtin::Max), comm).unwrap().wait().unwrap();
+            let bits: Vec<u64> = greatest.iter().map(|value| value.to_bits()).collect();
+            assert!(*first.get_or_insert_with(|| bits.clone()) == bits, "round {round}");
+        }
+    });
 }
 
 #[test]

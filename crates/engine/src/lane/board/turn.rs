@@ -277,7 +277,6 @@ impl<'a> Turn<'a> {
             if done() {
                 return Ok(());
             }
-            hint::spin_loop();
         }
         self.wait_long(seat, &done)
     }
