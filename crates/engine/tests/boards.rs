@@ -3,7 +3,7 @@
 mod support;
 
 use corelace_engine::datatype::Basic;
-use corelace_engine::{Builtin, Comm, Datatype, Error, Op, Rank, RecvBuffer, SendBuffer};
+use corelace_engine::{Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, RequestId, SendBuffer};
 use proptest::prelude::*;
 use support::habitual::letters_posted;
 use support::{Habits, PLAIN, PortalHabit, run};
@@ -35,8 +35,17 @@ enum Which {
     Alltoall,
 }
 
+/// MPI's three forms of a collective.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Blocking,
+    NonBlocking,
+    Persistent,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Call {
+    form: Form,
     which: Which,
     count: usize,
     root: u32,
@@ -55,9 +64,17 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         Just(Which::Scatter),
         Just(Which::Alltoall),
     ];
-    let call = (which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
-    let call =
-        call.prop_map(|(which, count, root, in_place, seed)| Call { which, count, root, in_place, seed });
+    let form =
+        prop_oneof![3 => Just(Form::Blocking), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
+    let call = (form, which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
+    let call = call.prop_map(|(form, which, count, root, in_place, seed)| Call {
+        form,
+        which,
+        count,
+        root,
+        in_place,
+        seed,
+    });
     prop::collection::vec(call, 30..60)
 }
 
@@ -92,31 +109,52 @@ fn summed(seed: i64, members: u32, count: usize) -> Vec<i64> {
     (0..count).map(|index| (0..members).map(|member| datum(seed, member, index)).sum()).collect()
 }
 
+/// Takes part in one form or the other.
+fn complete(rank: &Rank, plan: Plan<'_>, form: Form) {
+    match form {
+        Form::Blocking => plan.wait().unwrap(),
+        Form::NonBlocking => {
+            let request = plan.start().unwrap();
+            rank.wait(request).unwrap();
+        }
+        Form::Persistent => {
+            let request = plan.keep().unwrap();
+            rank.start(request).unwrap();
+            rank.wait(request).unwrap();
+            rank.free(request).unwrap();
+        }
+    }
+}
+
 /// Calls one, and compares with what it should give.
 fn check(rank: &Rank, comm: &Comm, call: Call) {
-    let Call { which, count, in_place, seed, .. } = call;
+    let Call { form, which, count, in_place, seed, .. } = call;
     let (me, p) = (comm.rank(), comm.size());
     let root = call.root % p;
     let (own, at_root) = (data(seed, me, count), me == root);
     let everything = || (0..p).flat_map(|member| data(seed, member, count)).collect::<Vec<_>>();
     match which {
-        Which::Barrier => rank.barrier(comm).unwrap().wait().unwrap(),
+        Which::Barrier => complete(rank, rank.barrier(comm).unwrap(), form),
         Which::Bcast => {
             let mut values = own;
-            rank.bcast(&room(&mut values, count), root, comm).unwrap().wait().unwrap();
+            complete(rank, rank.bcast(&room(&mut values, count), root, comm).unwrap(), form);
             assert_eq!(values, data(seed, root, count), "{call:?}");
         }
         Which::Allreduce => {
             let mut values = own.clone();
             let send = (!in_place).then(|| out(&own, count));
-            rank.allreduce(send.as_ref(), &room(&mut values, count), &sum(), comm).unwrap().wait().unwrap();
+            complete(
+                rank,
+                rank.allreduce(send.as_ref(), &room(&mut values, count), &sum(), comm).unwrap(),
+                form,
+            );
             assert_eq!(values, summed(seed, p, count), "{call:?}");
         }
         Which::Reduce => {
             let mut values = own.clone();
             let send = (!in_place || !at_root).then(|| out(&own, count));
             let recv = at_root.then(|| room(&mut values, count));
-            rank.reduce(send.as_ref(), recv.as_ref(), &sum(), root, comm).unwrap().wait().unwrap();
+            complete(rank, rank.reduce(send.as_ref(), recv.as_ref(), &sum(), root, comm).unwrap(), form);
             if at_root {
                 assert_eq!(values, summed(seed, p, count), "{call:?}");
             }
@@ -125,7 +163,7 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
             let mut values = vec![0; count * p as usize];
             values[me as usize * count..][..count].copy_from_slice(&own);
             let send = (!in_place).then(|| out(&own, count));
-            rank.allgather(send.as_ref(), &room(&mut values, count), comm).unwrap().wait().unwrap();
+            complete(rank, rank.allgather(send.as_ref(), &room(&mut values, count), comm).unwrap(), form);
             assert_eq!(values, everything(), "{call:?}");
         }
         Which::Gather => {
@@ -133,7 +171,7 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
             values[me as usize * count..][..count].copy_from_slice(&own);
             let send = (!in_place || !at_root).then(|| out(&own, count));
             let recv = at_root.then(|| room(&mut values, count));
-            rank.gather(send.as_ref(), recv.as_ref(), root, comm).unwrap().wait().unwrap();
+            complete(rank, rank.gather(send.as_ref(), recv.as_ref(), root, comm).unwrap(), form);
             if at_root {
                 assert_eq!(values, everything(), "{call:?}");
             }
@@ -142,14 +180,18 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
             let (all, mut values) = (data(seed, root, count * p as usize), vec![0; count]);
             let send = at_root.then(|| out(&all, count));
             let recv = (!in_place || !at_root).then(|| room(&mut values, count));
-            rank.scatter(send.as_ref(), recv.as_ref(), root, comm).unwrap().wait().unwrap();
+            complete(rank, rank.scatter(send.as_ref(), recv.as_ref(), root, comm).unwrap(), form);
             if !in_place || !at_root {
                 assert_eq!(values, all[me as usize * count..][..count], "{call:?}");
             }
         }
         Which::Alltoall => {
             let (all, mut values) = (data(seed, me, count * p as usize), vec![0; count * p as usize]);
-            rank.alltoall(Some(&out(&all, count)), &room(&mut values, count), comm).unwrap().wait().unwrap();
+            complete(
+                rank,
+                rank.alltoall(Some(&out(&all, count)), &room(&mut values, count), comm).unwrap(),
+                form,
+            );
             let part =
                 |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
             assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
@@ -174,6 +216,121 @@ proptest! {
     }
 }
 
+/// What a non-blocking all-reduction or broadcast reads and writes, and what it should give.
+struct Begun {
+    request: RequestId,
+    _own: Vec<i64>,
+    values: Vec<i64>,
+    expected: Vec<i64>,
+}
+
+/// Begins one of several that go on at the same time.
+fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
+    let (me, p, count, seed) = (comm.rank(), comm.size(), call.count, call.seed);
+    let own = data(seed, me, count);
+    let mut values = own.clone();
+    let root = call.root % p;
+    let (plan, expected) = if call.in_place {
+        (rank.bcast(&room(&mut values, count), root, comm), data(seed, root, count))
+    } else {
+        let plan = rank.allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm);
+        (plan, summed(seed, p, count))
+    };
+    Begun { request: plan.unwrap().start().unwrap(), _own: own, values, expected }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn collectives_under_way_side_by_side_and_blocking_ones_between_give_what_the_model_says(calls in calls()) {
+        for (members, habits) in WAYS {
+            run(members, habits, |rank| {
+                let comm = rank.world();
+                warm_up(rank, comm);
+                let mut begun = Vec::new();
+                for (at, call) in calls.iter().enumerate() {
+                    // Members wait in different orders.
+                    match (at + comm.rank() as usize) % 5 {
+                        0 if !begun.is_empty() => finish(rank, begun.swap_remove(at % begun.len())),
+                        _ => {}
+                    }
+                    if at % 4 == 3 {
+                        check(rank, comm, *call);
+                    } else {
+                        begun.push(begin(rank, comm, *call));
+                    }
+                }
+                begun.into_iter().for_each(|one| finish(rank, one));
+            });
+        }
+    }
+}
+
+fn finish(rank: &Rank, begun: Begun) {
+    rank.wait(begun.request).unwrap();
+    assert!(begun.values == begun.expected);
+}
+
+#[test]
+fn more_collectives_than_a_board_has_notes_may_be_under_way() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let call = |seed| Call {
+                form: Form::NonBlocking,
+                which: Which::Bcast,
+                count: 9,
+                root: 1,
+                in_place: seed % 3 == 0,
+                seed,
+            };
+            let begun: Vec<Begun> = (0..200).map(|seed| begin(rank, comm, call(seed))).collect();
+            for one in begun.into_iter().rev() {
+                finish(rank, one);
+            }
+        });
+    }
+}
+
+#[test]
+fn persistent_collectives_are_started_in_any_order_again_and_again_without_a_letter() {
+    for (members, habits) in &WAYS[..4] {
+        run(*members, Habits { workers: 1, ..*habits }, |rank| {
+            let comm = rank.world();
+            let own: Vec<Vec<i64>> = (0..3).map(|which| data(which, comm.rank(), 20)).collect();
+            let mut values = vec![vec![0; 20]; 3];
+            let requests: Vec<RequestId> = (0..3)
+                .map(|which| {
+                    let (own, values) = (&own[which], &mut values[which]);
+                    let plan = rank.allreduce(Some(&out(own, 20)), &room(values, 20), &sum(), comm);
+                    plan.unwrap().keep().unwrap()
+                })
+                .collect();
+            rank.barrier(comm).unwrap().wait().unwrap();
+            let before = letters_posted();
+            for round in 0..50 {
+                // Each member begins with another one.
+                for which in 0..3 {
+                    rank.start(requests[(which + comm.rank() as usize + round) % 3]).unwrap();
+                }
+                for request in &requests {
+                    rank.wait(*request).unwrap();
+                }
+                for (which, values) in values.iter_mut().enumerate() {
+                    assert_eq!(*values, summed(which as i64, *members, 20));
+                    values.fill(0);
+                }
+            }
+            assert_eq!(letters_posted(), before);
+            for request in requests {
+                rank.free(request).unwrap();
+            }
+        });
+    }
+}
+
 /// Calls after which a communicator has its board.
 fn warm_up(rank: &Rank, comm: &Comm) {
     for _ in 0..8 {
@@ -187,11 +344,17 @@ fn no_letter_is_sent_once_there_is_a_board() {
         run(*members, Habits { workers: 1, ..*habits }, |rank| {
             warm_up(rank, rank.world());
             let before = letters_posted();
-            for which in [Which::Barrier, Which::Bcast, Which::Allreduce, Which::Reduce] {
-                check(rank, rank.world(), Call { which, count: 40, root: 1, in_place: false, seed: 5 });
+            let call = |form, which, count| {
+                check(rank, rank.world(), Call { form, which, count, root: 1, in_place: false, seed: 5 });
+            };
+            for form in [Form::Blocking, Form::NonBlocking] {
+                for which in [Which::Barrier, Which::Bcast, Which::Allreduce, Which::Reduce, Which::Alltoall]
+                {
+                    call(form, which, 14);
+                }
             }
-            for which in [Which::Bcast, Which::Allreduce, Which::Allgather, Which::Alltoall] {
-                check(rank, rank.world(), Call { which, count: 9000, root: 1, in_place: false, seed: 5 });
+            for which in [Which::Bcast, Which::Allreduce, Which::Reduce, Which::Allgather, Which::Alltoall] {
+                call(Form::Blocking, which, 9000);
             }
             assert_eq!(letters_posted(), before);
         });
@@ -227,7 +390,11 @@ fn members_who_disagree_on_the_length_are_told_and_go_on() {
                 }
                 for count in [300, 40_000] {
                     for which in [Which::Allreduce, Which::Bcast] {
-                        check(rank, comm, Call { which, count, root: 0, in_place: true, seed: 9 });
+                        check(
+                            rank,
+                            comm,
+                            Call { form: Form::Blocking, which, count, root: 0, in_place: true, seed: 9 },
+                        );
                     }
                 }
             });
@@ -261,7 +428,8 @@ fn a_broadcast_longer_than_the_hall_reaches_types_with_gaps() {
 #[test]
 fn a_result_that_the_order_decides_is_the_same_whoever_comes_first() {
     // Zeros of both signs: which of two is the greater one is decided by the order of the operands.
-    let zero = |member: u32, index: u64| if (index + 1) * 0x9E37 >> member & 1 == 0 { 0.0_f64 } else { -0.0 };
+    let zero =
+        |member: u32, index: u64| if (((index + 1) * 0x9E37) >> member) & 1 == 0 { 0.0_f64 } else { -0.0 };
     run(7, Habits { workers: 2, ..SHARED }, |rank| {
         let comm = rank.world();
         warm_up(rank, comm);
@@ -299,7 +467,18 @@ fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
                 let ended =
                     rank.allgather(Some(&out(&own, given)), &room(&mut values, count), comm).unwrap().wait();
                 assert!(ended.is_err(), "{ended:?}");
-                check(rank, comm, Call { which: Which::Allgather, count, root: 0, in_place: false, seed: 3 });
+                check(
+                    rank,
+                    comm,
+                    Call {
+                        form: Form::Blocking,
+                        which: Which::Allgather,
+                        count,
+                        root: 0,
+                        in_place: false,
+                        seed: 3,
+                    },
+                );
             }
         });
     }
@@ -315,7 +494,14 @@ fn communicators_come_and_go_with_their_boards() {
                 check(
                     rank,
                     &comm,
-                    Call { which: Which::Allreduce, count: 15, root: 0, in_place: false, seed },
+                    Call {
+                        form: Form::Blocking,
+                        which: Which::Allreduce,
+                        count: 15,
+                        root: 0,
+                        in_place: false,
+                        seed,
+                    },
                 );
             }
         });

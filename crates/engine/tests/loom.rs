@@ -354,7 +354,7 @@ fn of_two_who_meet_in_a_step_one_goes_on_with_what_both_left_and_the_other_leave
 
 #[test]
 fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publishes_it() {
-    for light in [false, true] {
+    for (light, nested) in [(false, false), (true, false), (false, true)] {
         model(move || {
             let shared =
                 Arc::new((Seat::default(), AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false)));
@@ -373,11 +373,16 @@ fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publis
                 })
             };
             let (seat, sleepers, asleep, call) = &*shared;
-            turns::lie_down(sleepers, asleep, 5);
+            let before = turns::lie_down(sleepers, asleep, 5);
+            if nested {
+                // It waits for anybody for a while, and then for the same one as before: there is no moment between.
+                let before = turns::lie_down(sleepers, asleep, turns::ANYBODY);
+                turns::get_up(sleepers, asleep, before);
+            }
             let was_told = turns::shows(&seat.mark, 1);
             writer.join().unwrap();
             assert!(was_told || call.load(Ordering::Acquire), "it sleeps, and nobody has called it");
-            turns::get_up(sleepers, asleep);
+            turns::get_up(sleepers, asleep, before);
         });
     }
 }

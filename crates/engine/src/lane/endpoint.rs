@@ -75,6 +75,15 @@ impl Lane {
     /// One round of a wait.
     #[inline]
     pub fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        if self.schedules.boarded.get() > 0 && idle == Idle::UntilWoken {
+            return self.park_aboard(rounds, idle);
+        }
+        self.park_now(rounds, idle)
+    }
+
+    /// The same where no collective on a board is to be thought of.
+    #[inline]
+    pub fn park_now(&self, rounds: u32, idle: Idle) -> Woke {
         let rounds = match self.services.serve(self.fabric(), rounds) {
             Served::Some => return Woke::Again,
             Served::None(rounds) => rounds,

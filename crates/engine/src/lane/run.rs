@@ -243,6 +243,7 @@ impl Lane {
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
+            Step::Board(boarding) if !self.go_on(plan, boarding)? => return Ok(false),
             Step::Call(call) => match call.clone()(&self.contexts)? {
                 Next::Step => {}
                 Next::Restart => {

@@ -10,11 +10,10 @@ use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier
 use crate::coll::{check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
 use crate::coll::{gather, gatherv, reduce};
 use crate::lane::asked::Asked;
-use crate::lane::board::Call;
 use crate::lane::signals;
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
-use crate::schedule::Steps;
+use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;

@@ -1,8 +1,7 @@
 //! A collective that is described and ready to run, in one of MPI's three forms.
 
 use crate::lane::Lane;
-use crate::lane::board::Call;
-use crate::schedule::Steps;
+use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::request::RequestId;
@@ -16,7 +15,7 @@ pub struct Plan<'r> {
 
 enum What {
     Steps(Steps),
-    /// What memory that the members share may serve, or signals: they have a blocking form only.
+    /// What memory that the members share may serve, or signals, which have a blocking form only.
     Call(Comm, Call),
     /// It was begun.
     Gone,
@@ -43,22 +42,22 @@ impl<'r> Plan<'r> {
 
     /// Takes part as long as the rank makes progress (the non-blocking form).
     pub fn start(mut self) -> Result<RequestId> {
-        let steps = self.steps()?;
+        let steps = match core::mem::replace(&mut self.what, What::Gone) {
+            What::Steps(steps) => steps,
+            What::Call(comm, call) => self.lane.under_way(&comm, call)?,
+            What::Gone => unreachable!("a plan is begun once"),
+        };
         self.lane.launch(steps)
     }
 
     /// Keeps it for [`Rank::start`](crate::Rank::start), again and again (the persistent form).
     pub fn keep(mut self) -> Result<RequestId> {
-        let steps = self.steps()?;
-        self.lane.keep(steps)
-    }
-
-    fn steps(&mut self) -> Result<Steps> {
-        match core::mem::replace(&mut self.what, What::Gone) {
-            What::Steps(steps) => Ok(steps),
-            What::Call(comm, call) => call.steps(self.lane, &comm),
+        let steps = match core::mem::replace(&mut self.what, What::Gone) {
+            What::Steps(steps) => steps,
+            What::Call(comm, call) => self.lane.kept(&comm, call)?,
             What::Gone => unreachable!("a plan is begun once"),
-        }
+        };
+        self.lane.keep(steps)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// For the next collective of a communicator.
     pub fn new(shop: Workshop<'a>, comm: &Comm, name: &'static str) -> Builder<'a> {
-        let tag = Tag::from_wire((comm.next_collective() % COLLECTIVE_TAGS) as i32);
+        let tag = Tag::from_wire(Builder::next_number(comm));
         let mut b = Builder::with(shop, comm, tag, (comm.rank(), comm.size()), name);
         b.whole = true;
         b
@@ -82,6 +82,11 @@ impl<'a> Builder<'a> {
         plan.name = name;
         plan.bytes = None;
         Builder { shop, plan: Some(plan), empty: false, whole: false, me, size }
+    }
+
+    /// The number of the next collective of a communicator among all of them.
+    pub fn next_number(comm: &Comm) -> i32 {
+        (comm.next_collective() % COLLECTIVE_TAGS) as i32
     }
 
     /// What it is made with.

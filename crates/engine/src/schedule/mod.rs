@@ -6,12 +6,16 @@
 //! Schedules are built by the algorithms in `coll` through a [`Builder`], and run by a lane (`lane::run`): here they are data. A schedule, its step list and its
 //! small scratch memory are reused by the next collective: a barrier or a small all-reduction allocates nothing.
 
+mod boarding;
 mod builder;
+mod call;
 mod home;
 mod pool;
 mod steps;
 
-pub(crate) use builder::{Builder, COLLECTIVE_TAGS};
+pub(crate) use boarding::{Boarding, Stage, Taken};
+pub(crate) use builder::Builder;
+pub(crate) use call::Call;
 pub(crate) use home::Home;
 pub(crate) use pool::{Schedules, Workshop};
 pub(crate) use steps::{Identity, Next, Pending, Schedule, Spread, Step, Steps, WORD_BYTES};

@@ -25,6 +25,8 @@ pub(crate) struct Schedules {
     /// Non-blocking collectives under way, in the order in which they began. `None` while one is being advanced.
     pub(crate) active: RefCell<Vec<Option<Steps>>>,
     pub(crate) live: Cell<usize>,
+    /// Those of them that go by boards: nobody sends this rank a letter when they can go on.
+    pub(crate) boarded: Cell<usize>,
     pub(crate) advancing: Cell<bool>,
     pub(crate) pool: RefCell<Vec<Steps>>,
     /// Schedules that were given up: of persistent requests that were freed, and that could not be finished.
@@ -41,6 +43,7 @@ impl Schedules {
         Schedules {
             active: RefCell::default(),
             live: Cell::new(0),
+            boarded: Cell::new(0),
             advancing: Cell::new(false),
             pool: RefCell::default(),
             orphans: Rc::default(),
@@ -65,6 +68,12 @@ impl Schedules {
     /// Takes over what other schedules prefer.
     pub fn prefer_like(&self, other: &Schedules) {
         self.preferred.replace(other.preferred.borrow().clone());
+    }
+
+    /// True if the user prefers any.
+    #[inline]
+    pub fn has_preferences(&self) -> bool {
+        !self.preferred.borrow().is_empty()
     }
 
     pub fn preferred(&self, collective: &'static str) -> Option<&'static str> {

@@ -7,6 +7,7 @@ use core::cell::RefCell;
 
 use smallvec::SmallVec;
 
+use super::boarding::Boarding;
 use crate::values::comm::Comm;
 use crate::values::contexts::Contexts;
 use crate::values::envelope::CONTROL_MAX;
@@ -42,6 +43,8 @@ pub(crate) enum Step {
     Copy { from: Region, to: Region },
     /// Run a piece of the library's own code: creation of communicators.
     Call(Rc<Call>),
+    /// Take a turn at a board.
+    Board(Box<Boarding>),
 }
 
 impl Step {

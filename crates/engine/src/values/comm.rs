@@ -45,7 +45,7 @@ struct Inner {
     /// Calls of it that its board could serve, until it has one or not.
     served: Cell<u32>,
     /// What its members share for collectives, if they do: set once, by all of them in the same call.
-    board: OnceCell<Option<Board>>,
+    board: OnceCell<Option<Rc<Board>>>,
     /// Its topology, and with whom this process exchanges there. Set once, when the communicator is made.
     topology: OnceCell<Arc<(Topology, Neighbors)>>,
 }
@@ -308,12 +308,12 @@ impl Comm {
 
     /// Its board, if its members have agreed on having one or not.
     #[inline]
-    pub(crate) fn board(&self) -> Option<Option<&Board>> {
+    pub(crate) fn board(&self) -> Option<Option<&Rc<Board>>> {
         self.0.board.get().map(Option::as_ref)
     }
 
     /// What they have agreed on.
-    pub(crate) fn set_board(&self, board: Option<Board>) {
+    pub(crate) fn set_board(&self, board: Option<Rc<Board>>) {
         let _ = self.0.board.set(board);
     }
 

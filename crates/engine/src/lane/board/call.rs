@@ -1,59 +1,16 @@
-//! A collective that a board may serve, as it was asked for.
+//! Which board serves a collective, and how.
 
 use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
 use crate::lane::asked::Asked;
 use crate::lane::board::{hall, long, short};
 use crate::lane::{Lane, signals};
-use crate::schedule::Steps;
+use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::ContextId;
 use crate::values::memory::Region;
 use crate::values::memory::board::Board;
 use crate::values::op::Op;
-
-/// What this member does in it. Blocks of several members are given by the first one.
-pub(crate) enum Call {
-    Barrier,
-    Bcast {
-        data: Region,
-        root: u32,
-    },
-    /// `value` and `target` are the same memory for MPI_IN_PLACE.
-    Allreduce {
-        value: Region,
-        target: Region,
-        op: Op,
-    },
-    /// The target is the root's.
-    Reduce {
-        value: Region,
-        target: Option<Region>,
-        op: Op,
-        root: u32,
-    },
-    /// `own` is its block of `all` for MPI_IN_PLACE.
-    Allgather {
-        own: Region,
-        all: Region,
-    },
-    /// All blocks are the root's.
-    Gather {
-        own: Region,
-        all: Option<Region>,
-        root: u32,
-    },
-    Scatter {
-        own: Region,
-        all: Option<Region>,
-        root: u32,
-    },
-    /// Not in place.
-    Alltoall {
-        send: Region,
-        recv: Region,
-    },
-}
 
 /// How a board serves a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,57 +36,8 @@ const NEAR_LONG: u64 = 2 << 10;
 const BLOCK_LONG: u64 = 1 << 10;
 
 impl Call {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Call::Barrier => "barrier",
-            Call::Bcast { .. } => "bcast",
-            Call::Allreduce { .. } => "allreduce",
-            Call::Reduce { .. } => "reduce",
-            Call::Allgather { .. } => "allgather",
-            Call::Gather { .. } => "gather",
-            Call::Scatter { .. } => "scatter",
-            Call::Alltoall { .. } => "alltoall",
-        }
-    }
-
-    /// What tells it from the others on a board.
-    pub fn kind(&self) -> u8 {
-        match self {
-            Call::Barrier => 1,
-            Call::Bcast { .. } => 2,
-            Call::Allreduce { .. } => 3,
-            Call::Reduce { .. } => 4,
-            Call::Allgather { .. } => 5,
-            Call::Gather { .. } => 6,
-            Call::Scatter { .. } => 7,
-            Call::Alltoall { .. } => 8,
-        }
-    }
-
-    /// Bytes of the buffer, or of one member's block: what all members agree on.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Call::Barrier => 0,
-            Call::Bcast { data, .. } => data.bytes(),
-            Call::Allreduce { value, .. } | Call::Reduce { value, .. } => value.bytes(),
-            Call::Allgather { all, .. } => all.bytes(),
-            Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
-            Call::Alltoall { recv, .. } => recv.bytes(),
-        }
-    }
-
-    fn root(&self) -> Option<u32> {
-        match self {
-            Call::Bcast { root, .. }
-            | Call::Reduce { root, .. }
-            | Call::Gather { root, .. }
-            | Call::Scatter { root, .. } => Some(*root),
-            _ => None,
-        }
-    }
-
     /// True if a board of so many members can serve it. All members come to the same answer, by what they agree on.
-    fn suits_board(&self, members: u32) -> bool {
+    pub(super) fn suits_board(&self, members: u32) -> bool {
         let (bytes, room) = (self.bytes(), Board::room(members));
         let together = bytes.saturating_mul(members.into());
         match self {
@@ -166,6 +74,13 @@ impl Call {
             Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
             _ => board.ways.reach.then_some(Form::Long),
         }
+    }
+
+    /// True if a board serves it while the rank makes progress.
+    pub(super) fn goes_on(&self, board: &Board) -> bool {
+        self.suits_board(board.members())
+            && self.form(board) == Some(Form::Short)
+            && !short::is_sliced(self, board)
     }
 
     /// The same by messages.

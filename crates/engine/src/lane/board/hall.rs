@@ -5,9 +5,9 @@
 //! depend on who that is.
 
 use crate::lane::Lane;
-use crate::lane::board::call::Call;
 use crate::lane::board::long::Piece;
 use crate::lane::board::turn::Turn;
+use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;

@@ -6,9 +6,9 @@
 use fabric::{Key, PortalError, Ticket};
 
 use crate::lane::Lane;
-use crate::lane::board::call::Call;
 use crate::lane::board::short::{misfit, slice};
 use crate::lane::board::turn::Turn;
+use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
@@ -146,7 +146,7 @@ fn meet(turn: &mut Turn<'_>) -> Result<bool> {
 
 /// Nobody changes what others may still read.
 fn part_company(turn: &mut Turn<'_>) -> Result<()> {
-    turn.next();
+    turn.next()?;
     turn.publish(turn.me(), turn.failed.is_some());
     turn.meet(|_| {})?;
     turn.has_met();
@@ -243,7 +243,7 @@ fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> R
     let named = turn.name();
     let mine = slice(value.count(), me, members);
     combine_slice(turn, op, value, mine, &target.elements(mine.0, mine.1));
-    turn.next();
+    turn.next()?;
     turn.publish(me, turn.failed.is_some());
     if meet(turn)? {
         turn.read(named, turn.others(), |turn, member| {
@@ -272,7 +272,7 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
     }
     let named = turn.name();
     combine_slice(turn, op, value, (first, count), &combined);
-    turn.next();
+    turn.next()?;
     turn.publish(me, turn.failed.is_some());
     if meet(turn)?
         && let Some(target) = target.filter(|_| me == root)

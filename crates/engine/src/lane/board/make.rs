@@ -1,5 +1,6 @@
 //! How a communicator's members come to a board: in a call that they all make, after some that went by messages, so that communicators which are hardly used have none.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use fabric::{Key, Route};
@@ -34,18 +35,21 @@ impl Lane {
     /// True if the members of a communicator could share a board, and nobody wants a certain algorithm.
     #[inline]
     pub fn may_board(&self, comm: &Comm, collective: &'static str) -> bool {
-        self.fabric().caps().boards
-            && !comm.is_inter()
-            && comm.lane() == 0
-            && (2..=MEMBERS).contains(&comm.size())
-            && self.schedules.preferred(collective).is_none()
+        let could_have_one = || {
+            self.fabric().caps().boards
+                && !comm.is_inter()
+                && comm.lane() == 0
+                && (2..=MEMBERS).contains(&comm.size())
+        };
+        (comm.board().is_some() || could_have_one())
+            && (!self.schedules.has_preferences() || self.schedules.preferred(collective).is_none())
     }
 
     /// The board of a communicator, which is made in one of the first calls that ask for it.
     #[inline]
     pub fn board_of<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
         match comm.board() {
-            Some(board) => Ok(board),
+            Some(board) => Ok(board.map(|board| &**board)),
             None => self.next_to_board(comm),
         }
     }
@@ -55,22 +59,20 @@ impl Lane {
         if comm.next_served() < MADE_IN {
             return Ok(None);
         }
-        let board = self.make_board(comm)?;
+        let board = self.make_board(comm, true)?.map(Rc::new);
         comm.set_board(board);
-        Ok(comm.board().flatten())
+        Ok(comm.board().flatten().map(|board| &**board))
     }
 
     /// The first member allocates the memory and tells the others; all attach it, and have a board if all could.
-    fn make_board(&self, comm: &Comm) -> Result<Option<Board>> {
+    pub(super) fn make_board(&self, comm: &Comm, with_hall: bool) -> Result<Option<Board>> {
         let fabric = self.fabric();
         self.boards.clear(fabric);
         let (me, members) = (comm.rank(), comm.size());
-        let with_hall = (me == 0 && !fabric.caps().own_cores)
-            .then(|| Board::allocate(fabric, members, true).ok())
-            .flatten();
-        let has_hall = with_hall.is_some();
-        let allocated =
-            with_hall.or_else(|| (me == 0).then(|| Board::allocate(fabric, members, false).ok()).flatten());
+        let allocate = |hall: bool| (me == 0).then(|| Board::allocate(fabric, members, hall).ok()).flatten();
+        let spacious = if with_hall && !fabric.caps().own_cores { allocate(true) } else { None };
+        let has_hall = spacious.is_some();
+        let allocated = spacious.or_else(|| allocate(false));
         let Key(words) = allocated.unwrap_or(Key([0; 4]));
         let key = Key(
             self.agree(words, |words| self.run(bcast::plan(self.shop(), &words.to_receive(), 0, comm)?))?

@@ -10,5 +10,4 @@ mod long;
 mod make;
 mod short;
 mod turn;
-
-pub(crate) use call::Call;
+mod under_way;

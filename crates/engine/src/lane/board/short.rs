@@ -5,8 +5,8 @@
 //! comes when: values are combined in the order of ranks, by one member or by each in the same way.
 
 use crate::lane::Lane;
-use crate::lane::board::call::Call;
-use crate::lane::board::turn::Turn;
+use crate::lane::board::turn::{Turn, is_flat};
+use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::{Board, NOTE_BYTES};
@@ -16,66 +16,188 @@ use crate::values::op::Op;
 /// Longest value that every member combines by itself: reading all of it takes less time than meeting twice.
 const COMBINED_BY_ALL: u64 = 512;
 
+/// Whom a member waits for after it has laid down what it has for the others.
+pub(super) enum Awaits {
+    Nobody,
+    /// The root, for what it has laid down.
+    Root(u32),
+    /// All others, for what they have: the root itself.
+    All,
+    /// All meet.
+    Meeting,
+}
+
 #[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
-    let begin = || Turn::begin((lane, comm, board), call);
-    match call {
-        Call::Barrier => barrier(begin()),
-        Call::Bcast { data, root } => bcast(begin(), data, *root),
-        Call::Allreduce { value, target, op } => allreduce(begin(), value, target, op),
-        Call::Reduce { value, target, op, root } => reduce(begin(), value, target.as_ref(), op, *root),
-        Call::Allgather { own, all } => allgather(begin(), own, all),
-        Call::Gather { own, all, root } => gather(begin(), own, all.as_ref(), *root),
-        Call::Scatter { own, all, root } => scatter(begin(), own, all.as_ref(), *root),
-        Call::Alltoall { send, recv } => alltoall(begin(), send, recv),
+    let mut turn = Turn::begin((lane, comm, board), call);
+    if let Some(bytes) = laid(&turn, call) {
+        turn.make_room(bytes)?;
     }
-}
-
-fn barrier(mut turn: Turn<'_>) -> Result<()> {
-    turn.make_room(0)?;
-    turn.publish(turn.me(), false);
-    turn.meet(|_| {})?;
-    turn.has_met();
-    turn.finish()
-}
-
-fn bcast(mut turn: Turn<'_>, data: &Region, root: u32) -> Result<()> {
-    if turn.me() == root {
-        turn.offer(data)?;
-    } else {
-        turn.await_data(root)?;
-        if turn.failed.is_none() {
-            part(&turn, root, data.bytes(), 0, data.bytes()).copy_to(data);
+    lay(&mut turn, call);
+    match awaits(&turn, call) {
+        Awaits::Nobody => {}
+        Awaits::Root(root) => turn.await_data(root)?,
+        Awaits::All => {
+            for member in turn.others() {
+                turn.await_data(member)?;
+            }
+            turn.has_met();
+        }
+        Awaits::Meeting => {
+            turn.meet(|turn| join(turn, call))?;
+            turn.has_met();
         }
     }
-    turn.finish()
+    match call {
+        Call::Allreduce { value, target, op } if is_sliced(call, board) && turn.failed.is_none() => {
+            combine_by_slices(turn, value, target, op)
+        }
+        _ => {
+            take(&turn, call);
+            turn.finish()
+        }
+    }
 }
 
-fn allreduce(mut turn: Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
-    turn.offer(value)?;
-    let (bytes, middle) = (value.bytes(), turn.board.middle());
-    turn.meet(|turn| combine(turn, op, value, (0, value.count()), &place_at(turn, middle, value)))?;
-    turn.has_met();
+/// Bytes that this member lays down, if it lays down anything.
+pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
+    let (is_root, members) = (call.root() == Some(turn.me()), u64::from(turn.members()));
+    match call {
+        Call::Barrier => Some(0),
+        Call::Bcast { data, .. } => is_root.then(|| data.bytes()),
+        Call::Allreduce { value, .. } | Call::Reduce { value, .. } => Some(value.bytes()),
+        Call::Allgather { own, .. } => Some(own.bytes()),
+        Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
+        Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
+        Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
+    }
+}
+
+/// Lays it down, where there is room for it now, and publishes it.
+pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
+    let (is_root, members) = (call.root() == Some(turn.me()), turn.members());
+    match call {
+        Call::Barrier => turn.publish(turn.me(), false),
+        Call::Bcast { data, .. } if is_root => turn.offer(data),
+        Call::Allreduce { value, .. } | Call::Reduce { value, .. } => turn.offer(value),
+        Call::Gather { own, .. } if !is_root => turn.offer(own),
+        Call::Gather { own, all: Some(all), .. } => turn.failed = misfit(own, all, turn.comm),
+        Call::Allgather { own, all } => {
+            turn.failed = misfit(own, all, turn.comm);
+            turn.offer(own);
+        }
+        Call::Scatter { own, all: Some(all), .. } if is_root => {
+            turn.failed = misfit(all, own, turn.comm);
+            turn.offer(&all.blocks(0, members));
+        }
+        Call::Alltoall { send, recv } => {
+            turn.failed = misfit(send, recv, turn.comm);
+            turn.offer(&send.blocks(0, members));
+        }
+        Call::Bcast { .. } | Call::Gather { .. } | Call::Scatter { .. } => {}
+    }
+}
+
+pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
+    let is_root = call.root() == Some(turn.me());
+    match call {
+        Call::Bcast { root, .. } | Call::Scatter { root, .. } if !is_root => Awaits::Root(*root),
+        Call::Reduce { .. } | Call::Gather { .. } if is_root => Awaits::All,
+        Call::Bcast { .. } | Call::Scatter { .. } | Call::Reduce { .. } | Call::Gather { .. } => {
+            Awaits::Nobody
+        }
+        Call::Barrier | Call::Allreduce { .. } | Call::Allgather { .. } | Call::Alltoall { .. } => {
+            Awaits::Meeting
+        }
+    }
+}
+
+/// What the last who arrives does for all, where not all look at all others.
+pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
+    let middle = turn.board.middle();
+    match call {
+        Call::Allreduce { value, op, .. } => {
+            combine(turn, op, value, (0, value.count()), &place_at(turn, middle, value));
+        }
+        Call::Allgather { all, .. } if is_collected(turn, all) => {
+            let (block, members) = (all.bytes(), turn.members());
+            let together = block * u64::from(members);
+            for member in 0..members {
+                let place = part(turn, middle, together, block * u64::from(member), block);
+                part(turn, member, block, 0, block).copy_to(&place);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// True if the blocks of all are laid side by side by the last who arrives: one copy of all is sooner read by many than each block.
+fn is_collected(turn: &Turn<'_>, all: &Region) -> bool {
+    let members = turn.members();
+    !turn.is_flat() && all.bytes() * u64::from(members) <= Board::room(members)
+}
+
+/// True if each member combines but a part of the values, and they meet once more.
+pub(super) fn is_sliced(call: &Call, board: &Board) -> bool {
+    matches!(call, Call::Allreduce { .. })
+        && is_flat(board)
+        && board.members() > 2
+        && call.bytes() > COMBINED_BY_ALL
+}
+
+/// Takes what this member needs of what the others have laid down, unless it has failed.
+pub(super) fn take(turn: &Turn<'_>, call: &Call) {
     if turn.failed.is_some() {
-        return turn.finish();
+        return;
     }
-    if !turn.is_flat() {
-        part(&turn, middle, bytes, 0, bytes).copy_to(target);
-        return turn.finish();
+    let (me, members) = (turn.me(), turn.members());
+    match call {
+        Call::Bcast { data, root } if me != *root => {
+            part(turn, *root, data.bytes(), 0, data.bytes()).copy_to(data);
+        }
+        Call::Allreduce { value, target, .. } if !turn.is_flat() => {
+            part(turn, turn.board.middle(), value.bytes(), 0, value.bytes()).copy_to(target);
+        }
+        Call::Allreduce { value, target, op } if members == 2 && op.is_symmetric(value.datatype()) => {
+            // What the other brought goes straight to its place, and this member's own value need not be read from the board.
+            place_at(turn, 1 - me, value).copy_to(target);
+            let own = if value.same_place(target) { &place_at(turn, me, value) } else { value };
+            op.combine(own, target);
+        }
+        Call::Allreduce { value, target, op } => combine(turn, op, value, (0, value.count()), target),
+        Call::Reduce { value, target: Some(target), op, root } if me == *root => {
+            combine(turn, op, value, (0, value.count()), target);
+        }
+        Call::Allgather { all, .. } if is_collected(turn, all) => {
+            let together = all.bytes() * u64::from(members);
+            part(turn, turn.board.middle(), together, 0, together).copy_to(&all.blocks(0, members));
+        }
+        Call::Allgather { own, all } => {
+            own.copy_to(&all.block(me));
+            for member in turn.others() {
+                part(turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
+            }
+        }
+        Call::Gather { own, all: Some(all), root } if me == *root => {
+            own.copy_to(&all.block(me));
+            for member in turn.others() {
+                part(turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
+            }
+        }
+        Call::Scatter { own, all: Some(all), root } if me == *root => all.block(me).copy_to(own),
+        Call::Scatter { own, root, .. } => {
+            let whole = own.bytes() * u64::from(members);
+            part(turn, *root, whole, own.bytes() * u64::from(me), own.bytes()).copy_to(own);
+        }
+        Call::Alltoall { send, recv } => {
+            let (block, whole) = (recv.bytes(), recv.bytes() * u64::from(members));
+            send.block(me).copy_to(&recv.block(me));
+            for member in turn.others() {
+                part(turn, member, whole, block * u64::from(me), block).copy_to(&recv.block(member));
+            }
+        }
+        Call::Barrier | Call::Bcast { .. } | Call::Reduce { .. } | Call::Gather { .. } => {}
     }
-    if turn.members() == 2 && op.is_symmetric(value.datatype()) {
-        // What the other brought goes straight to its place, and this member's own value need not be read from the board.
-        let (me, other) = (turn.me(), 1 - turn.me());
-        place_at(&turn, other, value).copy_to(target);
-        let own = if value.same_place(target) { &place_at(&turn, me, value) } else { value };
-        op.combine(own, target);
-        return turn.finish();
-    }
-    if bytes <= COMBINED_BY_ALL || turn.members() == 2 {
-        combine(&turn, op, value, (0, value.count()), target);
-        return turn.finish();
-    }
-    combine_by_slices(turn, value, target, op)
 }
 
 /// Each member combines a slice of the values, in its own room, where the others get it from.
@@ -92,7 +214,7 @@ fn combine_by_slices(mut turn: Turn<'_>, value: &Region, target: &Region, op: &O
     let into = target.elements(first, count);
     combine(&turn, op, value, (first, count), &into);
     into.copy_to(&places[me as usize]);
-    turn.next();
+    turn.next()?;
     turn.publish(me, false);
     // Who meets here is not yet done with the rooms of the turn before.
     turn.meet(|_| {})?;
@@ -145,102 +267,6 @@ fn place_at(turn: &Turn<'_>, seat: u32, value: &Region) -> Region {
 /// Bytes at a seat, of so many that lie there.
 fn part(turn: &Turn<'_>, seat: u32, whole: u64, from: u64, bytes: u64) -> Region {
     turn.board.part(seat, turn.number, whole, (from, bytes), turn.byte())
-}
-
-fn reduce(mut turn: Turn<'_>, value: &Region, target: Option<&Region>, op: &Op, root: u32) -> Result<()> {
-    turn.offer(value)?;
-    if let Some(target) = target.filter(|_| turn.me() == root) {
-        for member in turn.others() {
-            turn.await_data(member)?;
-        }
-        turn.has_met();
-        if turn.failed.is_none() {
-            combine(&turn, op, value, (0, value.count()), target);
-        }
-    }
-    turn.finish()
-}
-
-fn allgather(mut turn: Turn<'_>, own: &Region, all: &Region) -> Result<()> {
-    turn.failed = misfit(own, all, turn.comm);
-    let nothing = Region::empty(turn.byte());
-    turn.offer(if turn.failed.is_none() { own } else { &nothing })?;
-    let (block, members, middle) = (all.bytes(), turn.members(), turn.board.middle());
-    let together = block * u64::from(members);
-    // One copy of all blocks is sooner read by many than each block.
-    let is_collected = !turn.is_flat() && together <= Board::room(members);
-    turn.meet(|turn| {
-        for member in (0..members).filter(|_| is_collected) {
-            let place = part(turn, middle, together, block * u64::from(member), block);
-            part(turn, member, block, 0, block).copy_to(&place);
-        }
-    })?;
-    turn.has_met();
-    if turn.failed.is_none() && is_collected {
-        part(&turn, middle, together, 0, together).copy_to(&all.blocks(0, members));
-    } else if turn.failed.is_none() {
-        own.copy_to(&all.block(turn.me()));
-        for member in turn.others() {
-            part(&turn, member, block, 0, block).copy_to(&all.block(member));
-        }
-    }
-    turn.finish()
-}
-
-fn gather(mut turn: Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
-    let Some(all) = all.filter(|_| turn.me() == root) else {
-        turn.offer(own)?;
-        return turn.finish();
-    };
-    turn.failed = misfit(own, all, turn.comm);
-    for member in turn.others() {
-        turn.await_data(member)?;
-        if turn.failed.is_none() {
-            part(&turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
-        }
-    }
-    turn.has_met();
-    if turn.failed.is_none() {
-        own.copy_to(&all.block(root));
-    }
-    turn.finish()
-}
-
-fn scatter(mut turn: Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
-    let (block, members) = (own.bytes(), turn.members());
-    if let Some(all) = all.filter(|_| turn.me() == root) {
-        turn.failed = misfit(all, own, turn.comm);
-        if turn.failed.is_none() {
-            turn.offer(&all.blocks(0, members))?;
-            all.block(root).copy_to(own);
-        } else {
-            turn.offer(&Region::empty(turn.byte()))?;
-        }
-    } else {
-        turn.await_data(root)?;
-        if turn.failed.is_none() {
-            let whole = block * u64::from(members);
-            part(&turn, root, whole, block * u64::from(turn.me()), block).copy_to(own);
-        }
-    }
-    turn.finish()
-}
-
-fn alltoall(mut turn: Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
-    let (me, members, block) = (turn.me(), turn.members(), recv.bytes());
-    turn.failed = misfit(send, recv, turn.comm);
-    let nothing = Region::empty(turn.byte());
-    turn.offer(&if turn.failed.is_none() { send.blocks(0, members) } else { nothing })?;
-    turn.meet(|_| {})?;
-    turn.has_met();
-    if turn.failed.is_none() {
-        let whole = block * u64::from(members);
-        send.block(me).copy_to(&recv.block(me));
-        for member in turn.others() {
-            part(&turn, member, whole, block * u64::from(me), block).copy_to(&recv.block(member));
-        }
-    }
-    turn.finish()
 }
 
 /// What is wrong if this member's own block does not fit into the place that it has for it.

@@ -8,10 +8,9 @@ use core::sync::atomic::AtomicU64;
 
 use fabric::{Idle, Woke};
 
-use crate::lane::board::call::Call;
 use crate::lane::statement::Interest;
 use crate::lane::{Lane, signals};
-use crate::schedule::{COLLECTIVE_TAGS, Identity};
+use crate::schedule::{Builder, Call, Identity};
 use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
@@ -22,13 +21,18 @@ use crate::values::memory::board::{Board, Said};
 const GLANCES: u32 = 64;
 
 /// Rounds of a wait in which a member with a core of its own does not sleep: some 50 us.
-const AWAKE: u32 = 1500;
+pub(super) const AWAKE: u32 = 1500;
 
 /// Rounds in which one that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
-const YIELDS: u32 = 512;
+pub(super) const YIELDS: u32 = 512;
 
 /// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
 const FLAT: u32 = 16;
+
+/// True if members of a board look at each other's notes.
+pub(super) fn is_flat(board: &Board) -> bool {
+    board.ways.own_cores && board.members() <= FLAT
+}
 
 /// A turn that this member takes part in.
 pub(super) struct Turn<'a> {
@@ -46,26 +50,27 @@ pub(super) struct Turn<'a> {
 impl<'a> Turn<'a> {
     /// Begins the next turn.
     pub fn begin((lane, comm, board): (&'a Lane, &'a Comm, &'a Board), call: &Call) -> Turn<'a> {
-        let (bytes, context) = (call.bytes(), comm.context().collective());
-        let number = (comm.next_collective() % COLLECTIVE_TAGS) as i32;
-        let agreed = Some(bytes).filter(|_| !matches!(call, Call::Barrier));
-        let identity = Identity { name: call.name(), context, number, bytes: agreed };
-        Turn {
-            lane,
-            comm,
-            board,
-            number: board.next_turn(),
-            kind: call.kind(),
-            bytes,
-            identity,
-            failed: None,
-        }
+        let context = comm.context().collective();
+        let (name, bytes, number) = (call.name(), call.agreed_bytes(), Builder::next_number(comm));
+        let identity = Identity { name, context, number, bytes };
+        Turn::at((lane, comm, board), call, identity, board.next_turn())
     }
 
-    /// Another turn of the same collective.
-    pub fn next(&mut self) {
+    /// A turn that was begun.
+    pub fn at(
+        (lane, comm, board): (&'a Lane, &'a Comm, &'a Board),
+        call: &Call,
+        identity: Identity,
+        number: u64,
+    ) -> Turn<'a> {
+        Turn { lane, comm, board, number, kind: call.kind(), bytes: call.bytes(), identity, failed: None }
+    }
+
+    /// Another turn of the same collective, in which nothing but notes is laid down.
+    pub fn next(&mut self) -> Result<()> {
         self.number = self.board.next_turn();
         self.kind |= 0x80;
+        self.make_room(0)
     }
 
     pub fn me(&self) -> u32 {
@@ -82,7 +87,7 @@ impl<'a> Turn<'a> {
 
     /// True if members look at each other's notes.
     pub fn is_flat(&self) -> bool {
-        self.board.ways.own_cores && self.members() <= FLAT
+        is_flat(self.board)
     }
 
     /// Waits until this member may lay so many bytes down.
@@ -106,6 +111,16 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
+    /// True if this member may lay so many bytes down: as [`make_room`](Turn::make_room), but it never waits.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        let needed = self.board.needs(self.number, bytes);
+        if !self.board.is_passed(needed) {
+            let least = self.others().map(|member| self.board.done(member)).min();
+            self.board.has_passed(least.unwrap_or(u64::MAX));
+        }
+        self.board.is_passed(needed)
+    }
+
     /// Waits until all others are done with this turn.
     pub fn await_all_done(&self) -> Result<()> {
         self.pass(self.number)
@@ -123,12 +138,12 @@ impl<'a> Turn<'a> {
         self.board.done(member) >= self.number
     }
 
-    /// Lays down data and publishes them.
-    pub fn offer(&self, data: &Region) -> Result<()> {
-        self.make_room(data.bytes())?;
-        self.board.lay_down(self.me(), self.number, data, self.byte());
+    /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
+    pub fn offer(&self, data: &Region) {
+        if self.failed.is_none() {
+            self.board.lay_down(self.me(), self.number, data, self.byte());
+        }
         self.publish(self.me(), self.failed.is_some());
-        Ok(())
     }
 
     /// Publishes what was laid down at a seat.
@@ -171,6 +186,15 @@ impl<'a> Turn<'a> {
         self.await_note(member)?;
         self.inspect(member);
         Ok(())
+    }
+
+    /// True if a member's note is there, which is compared with what is expected. Never waits.
+    pub fn sees(&mut self, member: u32) -> bool {
+        let shown = self.board.shows(member, self.number, self.kind);
+        if shown {
+            self.inspect(member);
+        }
+        shown
     }
 
     fn inspect(&mut self, member: u32) {
@@ -234,27 +258,39 @@ impl<'a> Turn<'a> {
             for member in self.others() {
                 self.await_data(member)?;
             }
-        } else if self.board.is_last() {
+        } else if self.board.is_last(self.number) {
             for member in self.others() {
                 self.await_data(member)?;
             }
-            if self.failed.is_none() {
-                last(self);
-            }
-            self.publish(self.board.middle(), self.failed.is_some());
+            self.let_go_on(last);
         } else {
-            let middle = self.board.middle();
-            self.await_note(middle)?;
-            if self.board.said(middle, self.number).failed {
-                self.others().for_each(|member| self.inspect(member));
-            }
+            self.await_note(self.board.middle())?;
+            self.is_let_go_on();
         }
         Ok(())
     }
 
-    /// All have begun this turn, so they are done with the one before.
+    /// What the last who arrives does, when it has seen the notes of all others.
+    pub fn let_go_on(&mut self, last: impl FnOnce(&mut Self)) {
+        if self.failed.is_none() {
+            last(self);
+        }
+        self.publish(self.board.middle(), self.failed.is_some());
+    }
+
+    /// True if the last has arrived, and has let the others go on: learns of those who failed. Never waits.
+    pub fn is_let_go_on(&mut self) -> bool {
+        let middle = self.board.middle();
+        let is_let = self.board.shows(middle, self.number, self.kind);
+        if is_let && self.board.said(middle, self.number).failed {
+            self.others().for_each(|member| self.inspect(member));
+        }
+        is_let
+    }
+
+    /// All have begun this turn, so they are done with the one before, unless they left it open.
     pub fn has_met(&self) {
-        self.board.has_passed(self.number - 1);
+        self.board.has_met(self.number);
     }
 
     /// This member is done.
@@ -297,12 +333,12 @@ impl<'a> Turn<'a> {
                 stretch = lane.look_up(woke, stretch, interest)?;
             }
         }
-        self.board.lie_down(seat);
+        let before = self.board.lie_down(Some(seat));
         if self.board.ways.light {
             lane.fabric().fence_all();
         }
         let waited = lane.wait_about(interest, |_| done());
-        self.board.get_up();
+        self.board.get_up(before);
         waited
     }
 }

@@ -57,7 +57,8 @@ struct Note {
 /// The start of the memory: all zero at first.
 #[repr(C)]
 struct Front {
-    arrivals: Apart<AtomicU64>,
+    /// One for each note: members may be in several turns at a time.
+    arrivals: [Apart<AtomicU64>; NOTES as usize],
     sleepers: Apart<AtomicU32>,
     /// Members that will not use it any more.
     left: Apart<AtomicU32>,
@@ -76,7 +77,7 @@ struct Standing {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == 3 * LINE);
+const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == (NOTES as usize + 2) * LINE);
 
 /// What a note says beside its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +112,11 @@ pub(crate) struct Board {
     /// A turn that all members are known to be done with.
     known: Cell<u64>,
     hall_use: Cell<HallUse>,
+    /// Turns that this member has left open, in their order, and the last that it is done with.
+    open: RefCell<SmallVec<[u64; 4]>>,
+    finished: Cell<u64>,
+    /// The first and the last turn that was left open since all were known to be done with such.
+    loose: Cell<(u64, u64)>,
     /// What all members can do, as they have agreed.
     pub ways: Ways,
     ended: Rc<Ended>,
@@ -209,8 +215,20 @@ impl Board {
         ways: Ways,
         ended: Rc<Ended>,
     ) -> Board {
-        let (turn, known, hall_use) = (Cell::new(0), Cell::new(0), Cell::default());
-        Board { base, key, me, members, turn, known, hall_use, ways, ended }
+        Board {
+            base,
+            key,
+            me,
+            members,
+            turn: Cell::new(0),
+            known: Cell::new(0),
+            hall_use: Cell::default(),
+            open: RefCell::default(),
+            finished: Cell::new(0),
+            loose: Cell::default(),
+            ways,
+            ended,
+        }
     }
 
     pub fn members(&self) -> u32 {
@@ -265,10 +283,35 @@ impl Board {
         turns::reached(&self.standing(member).done)
     }
 
-    /// This member is done with a turn.
+    /// This member is done with a turn; others learn of it when it is done with all before that too.
     #[inline]
     pub fn finish(&self, turn: u64) {
-        self.show(&self.standing(self.me).done, turn);
+        let done = if self.loose.get().1 == 0 { turn } else { self.close(turn) };
+        self.show(&self.standing(self.me).done, done);
+    }
+
+    #[cold]
+    fn close(&self, turn: u64) -> u64 {
+        let mut open = self.open.borrow_mut();
+        open.retain(|other| *other != turn);
+        self.finished.set(self.finished.get().max(turn));
+        open.first().map_or(self.finished.get(), |first| first - 1)
+    }
+
+    /// This member leaves a turn open, and may begin others before it is done with it; so do all members.
+    #[cold]
+    pub fn leave_open(&self, turn: u64) {
+        self.open.borrow_mut().push(turn);
+        let (first, last) = self.loose.get();
+        self.loose.set((if self.is_passed(last) { turn } else { first }, turn));
+        self.finished.set(self.finished.get().max(turn - 1));
+    }
+
+    /// All members have begun a turn: they are done with the ones before, except those that they may have left open.
+    #[inline]
+    pub fn has_met(&self, turn: u64) {
+        let (first, last) = self.loose.get();
+        self.has_passed(if self.is_passed(last) { turn - 1 } else { (turn - 1).min(first - 1) });
     }
 
     /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
@@ -365,17 +408,19 @@ impl Board {
 
     /// True for the last who arrives.
     #[inline]
-    pub fn is_last(&self) -> bool {
-        turns::is_last(&self.front().arrivals.0, self.members.into())
+    pub fn is_last(&self, turn: u64) -> bool {
+        turns::is_last(&self.front().arrivals[(turn % NOTES) as usize].0, self.members.into())
     }
 
-    /// This member may sleep until a seat's note is published, or its member is done.
-    pub fn lie_down(&self, seat: u32) {
-        turns::lie_down(&self.front().sleepers.0, self.asleep(self.me), seat + 1);
+    /// This member may sleep until a seat's note is published, or its member is done; until any is, if none is named. What it waited for before.
+    pub fn lie_down(&self, seat: Option<u32>) -> u32 {
+        let whom = seat.map_or(turns::ANYBODY, |seat| seat + 1);
+        turns::lie_down(&self.front().sleepers.0, self.asleep(self.me), whom)
     }
 
-    pub fn get_up(&self) {
-        turns::get_up(&self.front().sleepers.0, self.asleep(self.me));
+    /// It waits for what it waited for before.
+    pub fn get_up(&self, before: u32) {
+        turns::get_up(&self.front().sleepers.0, self.asleep(self.me), before);
     }
 
     /// True if somebody sleeps: to be asked after something was published.

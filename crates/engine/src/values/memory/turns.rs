@@ -39,15 +39,21 @@ pub(crate) fn is_last(arrivals: &AtomicU64, members: u64) -> bool {
     (arrivals.fetch_add(1, Ordering::AcqRel) + 1).is_multiple_of(members)
 }
 
-/// A member that waits says whom it waits for, and looks once more before it sleeps; after the barrier of [`publish_lightly`], where members publish so.
-pub(crate) fn lie_down(sleepers: &AtomicU32, asleep: &AtomicU32, whom: u32) {
+/// Whom a member waits for that waits for all others.
+pub(crate) const ANYBODY: u32 = u32::MAX;
+
+/// A member that waits says whom it waits for, and looks once more before it sleeps; after the barrier of [`publish_lightly`], where members publish so. Whom it waited for before:
+/// none, or one of those for whom it waits now.
+pub(crate) fn lie_down(sleepers: &AtomicU32, asleep: &AtomicU32, whom: u32) -> u32 {
     sleepers.fetch_add(1, Ordering::SeqCst);
+    let before = asleep.load(Ordering::Relaxed);
     write_in_order(asleep, whom);
+    before
 }
 
-/// It waits no longer.
-pub(crate) fn get_up(sleepers: &AtomicU32, asleep: &AtomicU32) {
-    asleep.store(0, Ordering::Release);
+/// It waits for nobody but those from before.
+pub(crate) fn get_up(sleepers: &AtomicU32, asleep: &AtomicU32, before: u32) {
+    asleep.store(before, Ordering::Release);
     sleepers.fetch_sub(1, Ordering::Release);
 }
 
@@ -60,7 +66,8 @@ pub(crate) fn anybody_sleeps(sleepers: &AtomicU32) -> bool {
 
 /// True if the member sleeps until this one has published.
 pub(crate) fn is_awaited(asleep: &AtomicU32, by: u32) -> bool {
-    asleep.load(Ordering::SeqCst) == by
+    let whom = asleep.load(Ordering::SeqCst);
+    whom == by || whom == ANYBODY
 }
 
 /// A member begins to read what others have named; after that it looks whether that is still offered ([`shows`]).

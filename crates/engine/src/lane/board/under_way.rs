@@ -1,0 +1,169 @@
+//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`), and look where those wait.
+//!
+//! Members may have several under way, and begin others before they are done. A board's turns are counted in the order in which collectives are begun, which is the same at all members; persistent ones, which
+//! may be started in any order, have boards of their own.
+
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+
+use fabric::{Idle, Woke};
+use smallvec::SmallVec;
+
+use crate::lane::Lane;
+use crate::lane::board::short::{self, Awaits};
+use crate::lane::board::turn::{AWAKE, Turn, YIELDS};
+use crate::schedule::{Boarding, Builder, Call, Schedule, Stage, Step, Steps, Taken};
+use crate::values::comm::Comm;
+use crate::values::error::{Error, Result};
+use crate::values::ids::Tag;
+use crate::values::memory::board::Board;
+
+impl Lane {
+    /// A non-blocking collective, by the communicator's board if it has one that serves it: to make one all members would have to wait for each other.
+    pub fn under_way(&self, comm: &Comm, call: Call) -> Result<Steps> {
+        match comm.board().flatten() {
+            Some(board) if self.may_board(comm, call.name()) && call.goes_on(board) => {
+                Ok(self.boarding(comm, call, None))
+            }
+            _ => call.steps(self, comm),
+        }
+    }
+
+    /// A persistent collective, on a board that is made for it.
+    pub fn kept(&self, comm: &Comm, call: Call) -> Result<Steps> {
+        if self.may_board(comm, call.name())
+            && call.suits_board(comm.size())
+            && call.bytes() <= Board::room(comm.size())
+            && let Some(board) = self.make_board(comm, false)?
+            && call.goes_on(&board)
+        {
+            return Ok(self.boarding(comm, call, Some(Rc::new(board))));
+        }
+        call.steps(self, comm)
+    }
+
+    fn boarding(&self, comm: &Comm, call: Call, own: Option<Rc<Board>>) -> Steps {
+        let mut steps = self.schedules.take();
+        steps.name = call.name();
+        steps.bytes = call.agreed_bytes();
+        steps.context = comm.context().collective();
+        steps.comm = Some(comm.clone());
+        steps.tag = Tag::from_wire(Builder::next_number(comm));
+        steps.steps.push(Step::Board(Box::new(Boarding::new(call, own))));
+        steps
+    }
+
+    /// Goes on with a collective on a board as far as it can without waiting: true once it is done.
+    pub fn go_on(&self, plan: &Schedule, boarding: &Boarding) -> Result<bool> {
+        let Some(comm) = &plan.comm else {
+            return Err(Error::Internal { reason: "a schedule without a communicator" });
+        };
+        let Some(board) = boarding.own.as_ref().or(comm.board().flatten()) else {
+            return Err(Error::Internal { reason: "a turn without a board" });
+        };
+        let boarded = &self.schedules.boarded;
+        let mut taken = boarding.taken.borrow_mut();
+        let now = match taken.take() {
+            Some(now) => now,
+            None => {
+                let turn = board.next_turn();
+                board.leave_open(turn);
+                boarded.set(boarded.get() + 1);
+                Taken { turn, stage: Stage::Room, failed: None }
+            }
+        };
+        if let Err(fault) = self.core.borrow_mut().check_fault(self.fabric()) {
+            boarded.set(boarded.get() - 1);
+            return Err(fault);
+        }
+        let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), now.turn);
+        turn.failed = now.failed;
+        match advance(&mut turn, &boarding.call, now.stage) {
+            Some(stage) => {
+                *taken = Some(Taken { turn: turn.number, stage, failed: turn.failed });
+                Ok(false)
+            }
+            None => {
+                boarded.set(boarded.get() - 1);
+                short::take(&turn, &boarding.call);
+                turn.finish().map(|()| true)
+            }
+        }
+    }
+
+    /// One round of a wait that may become a sleep, while collectives on boards are under way: nobody sends a letter when they can go on, so this rank says that it sleeps.
+    #[cold]
+    #[inline(never)]
+    pub fn park_aboard(&self, rounds: u32, idle: Idle) -> Woke {
+        let awake = if self.fabric().caps().own_cores { AWAKE } else { YIELDS };
+        if rounds < awake {
+            return self.park_now(rounds, Idle::Briefly);
+        }
+        let lying: SmallVec<[(Rc<Board>, u32); 4]> =
+            self.boards_in_use().into_iter().map(|board| (board.clone(), board.lie_down(None))).collect();
+        if lying.iter().any(|(board, _)| board.ways.light) {
+            self.fabric().fence_all();
+        }
+        // A signal that comes from now on keeps the fabric from sleeping.
+        let woke = if self.advance_schedules() > 0 { Woke::Again } else { self.park_now(rounds, idle) };
+        for (board, before) in lying.iter().rev() {
+            board.get_up(*before);
+        }
+        woke
+    }
+
+    /// The boards of collectives under way, one for each of those.
+    fn boards_in_use(&self) -> SmallVec<[Rc<Board>; 4]> {
+        let active = self.schedules.active.borrow();
+        let board = |plan: &Steps| match plan.steps.get(plan.next) {
+            Some(Step::Board(boarding)) => {
+                boarding.own.clone().or_else(|| plan.comm.as_ref()?.board().flatten().cloned())
+            }
+            _ => None,
+        };
+        active.iter().flatten().filter_map(board).collect()
+    }
+}
+
+/// Goes on from a stage: the one in which it has to wait, or none if all that this member needs is there.
+fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
+    let mut stage = stage;
+    if stage == Stage::Room {
+        if short::laid(turn, call).is_some_and(|bytes| !turn.has_room(bytes)) {
+            return Some(stage);
+        }
+        short::lay(turn, call);
+        stage = match short::awaits(turn, call) {
+            Awaits::Nobody => return None,
+            Awaits::Root(_) => Stage::Root,
+            Awaits::All => Stage::All(0),
+            Awaits::Meeting if turn.is_flat() => Stage::All(0),
+            Awaits::Meeting if turn.board.is_last(turn.number) => Stage::Last(0),
+            Awaits::Meeting => Stage::Middle,
+        };
+    }
+    match stage {
+        Stage::Room => Some(stage),
+        Stage::Root => (!turn.sees(call.root().unwrap_or(0))).then_some(stage),
+        Stage::Middle if !turn.is_let_go_on() => Some(stage),
+        Stage::Middle => {
+            turn.has_met();
+            None
+        }
+        Stage::All(mut seen) | Stage::Last(mut seen) => {
+            let (me, members) = (turn.me(), turn.members());
+            while seen + 1 < members && turn.sees((me + seen + 1) % members) {
+                seen += 1;
+            }
+            let is_last = matches!(stage, Stage::Last(_));
+            if seen + 1 < members {
+                return Some(if is_last { Stage::Last(seen) } else { Stage::All(seen) });
+            }
+            turn.has_met();
+            if is_last {
+                turn.let_go_on(|turn| short::join(turn, call));
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A collective that a board serves while the rank makes progress: how far it has come. It is run by `lane::board`.
+
+use alloc::rc::Rc;
+use core::cell::RefCell;
+
+use super::call::Call;
+use crate::values::error::Error;
+use crate::values::memory::board::Board;
+
+/// The whole of a schedule that goes by a board.
+pub(crate) struct Boarding {
+    pub call: Call,
+    /// A board of its own, for a persistent collective: members may start several in any order, but take the turns of one board in the same one.
+    pub own: Option<Rc<Board>>,
+    /// The turn that it takes, if it has begun.
+    pub taken: RefCell<Option<Taken>>,
+}
+
+/// A turn that is under way.
+pub(crate) struct Taken {
+    pub turn: u64,
+    pub stage: Stage,
+    pub failed: Option<Error>,
+}
+
+/// What it waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// Until there is room for what it lays down.
+    Room,
+    /// Until the root's note is published.
+    Root,
+    /// Until the notes of all others are, of whom so many have been seen.
+    All(u32),
+    /// As [`All`](Stage::All), for the last who arrives.
+    Last(u32),
+    /// Until the last who arrives lets the others go on.
+    Middle,
+}
+
+impl Boarding {
+    pub fn new(call: Call, own: Option<Rc<Board>>) -> Boarding {
+        Boarding { call, own, taken: RefCell::new(None) }
+    }
+}

@@ -1,0 +1,103 @@
+//! A collective that memory shared by the members may serve, as it was asked for.
+
+use crate::values::memory::Region;
+use crate::values::op::Op;
+
+/// What this member does in it. Blocks of several members are given by the first one.
+pub(crate) enum Call {
+    Barrier,
+    Bcast {
+        data: Region,
+        root: u32,
+    },
+    /// `value` and `target` are the same memory for MPI_IN_PLACE.
+    Allreduce {
+        value: Region,
+        target: Region,
+        op: Op,
+    },
+    /// The target is the root's.
+    Reduce {
+        value: Region,
+        target: Option<Region>,
+        op: Op,
+        root: u32,
+    },
+    /// `own` is its block of `all` for MPI_IN_PLACE.
+    Allgather {
+        own: Region,
+        all: Region,
+    },
+    /// All blocks are the root's.
+    Gather {
+        own: Region,
+        all: Option<Region>,
+        root: u32,
+    },
+    Scatter {
+        own: Region,
+        all: Option<Region>,
+        root: u32,
+    },
+    /// Not in place.
+    Alltoall {
+        send: Region,
+        recv: Region,
+    },
+}
+
+impl Call {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Call::Barrier => "barrier",
+            Call::Bcast { .. } => "bcast",
+            Call::Allreduce { .. } => "allreduce",
+            Call::Reduce { .. } => "reduce",
+            Call::Allgather { .. } => "allgather",
+            Call::Gather { .. } => "gather",
+            Call::Scatter { .. } => "scatter",
+            Call::Alltoall { .. } => "alltoall",
+        }
+    }
+
+    /// What tells it from the others on a board.
+    pub fn kind(&self) -> u8 {
+        match self {
+            Call::Barrier => 1,
+            Call::Bcast { .. } => 2,
+            Call::Allreduce { .. } => 3,
+            Call::Reduce { .. } => 4,
+            Call::Allgather { .. } => 5,
+            Call::Gather { .. } => 6,
+            Call::Scatter { .. } => 7,
+            Call::Alltoall { .. } => 8,
+        }
+    }
+
+    /// Bytes of the buffer, or of one member's block: what all members agree on.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Call::Barrier => 0,
+            Call::Bcast { data, .. } => data.bytes(),
+            Call::Allreduce { value, .. } | Call::Reduce { value, .. } => value.bytes(),
+            Call::Allgather { all, .. } => all.bytes(),
+            Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
+            Call::Alltoall { recv, .. } => recv.bytes(),
+        }
+    }
+
+    /// The bytes that all members must agree on, if there are such.
+    pub fn agreed_bytes(&self) -> Option<u64> {
+        (!matches!(self, Call::Barrier)).then(|| self.bytes())
+    }
+
+    pub fn root(&self) -> Option<u32> {
+        match self {
+            Call::Bcast { root, .. }
+            | Call::Reduce { root, .. }
+            | Call::Gather { root, .. }
+            | Call::Scatter { root, .. } => Some(*root),
+            _ => None,
+        }
+    }
+}
