@@ -113,6 +113,9 @@ CORELACE_INTERNAL void *corelace_libc(const char *name);
 /* The host's description of this rank; null in an ordinary process and before main. */
 CORELACE_INTERNAL extern const struct corelace_start *corelace_rank_start;
 
+/* From now on the heap of this rank is counted. */
+CORELACE_INTERNAL void corelace_count_heap(void);
+
 /* Says where the work of this program is counted. */
 CORELACE_INTERNAL void corelace_show_counters(const struct corelace_start *start);
 

@@ -204,6 +204,9 @@ __attribute__((visibility("default"))) int corelace_program_main(const struct co
     corelace_rank_start = start;
     host = LIBC(getpid)();
     rank_thread = pthread_self();
+    if (start->heap) {
+        corelace_count_heap();
+    }
     corelace_open_streams(start);
     corelace_show_counters(start);
     way_out_open = 1;

@@ -2,9 +2,12 @@
  * The heap of a rank on a chip with small memories: what malloc and its relatives hand out counts against the memory of the
  * rank's cluster, and what does not fit is refused as it would be there.
  *
- * Only where the host asks for it (`heap` in corelace_start), and only on the rank's own thread; elsewhere each call goes
- * straight to libc. Blocks that libc allocates for itself or for the program (stdio, strdup) are not counted: the host knows
- * which blocks are, so they may be freed and resized like any other.
+ * Only where the host asks for it (`heap` in corelace_start), and only on the rank's own thread. Everywhere else a call must cost what it does in a
+ * program of the plain compiler: one jump through a word, as the linker's own way into a library is. So each function has such a word here: at first
+ * it leads to what looks up libc's function, then to that, or in a rank whose heap is counted to what counts.
+ *
+ * Blocks that libc allocates for itself or for the program (stdio, strdup) are not counted: the host knows which blocks are, so they may be freed and
+ * resized like any other.
  */
 #define _GNU_SOURCE
 #include "corelace_program.h"
@@ -12,7 +15,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static const struct corelace_heap *counted(void) {
     const struct corelace_start *start = corelace_rank_start;
@@ -30,14 +32,14 @@ static void *booked(void *block, size_t bytes) {
     return block;
 }
 
-CORELACE_REPLACES_LIBC void *malloc(size_t bytes) { return booked(LIBC(malloc)(bytes), bytes); }
+static void *counted_malloc(size_t bytes) { return booked(LIBC(malloc)(bytes), bytes); }
 
-CORELACE_REPLACES_LIBC void *calloc(size_t count, size_t bytes) {
+static void *counted_calloc(size_t count, size_t bytes) {
     /* libc refuses a product that overflows, and then there is nothing to book. */
     return booked(LIBC(calloc)(count, bytes), count * bytes);
 }
 
-CORELACE_REPLACES_LIBC void free(void *block) {
+static void counted_free(void *block) {
     const struct corelace_heap *heap = counted();
     if (heap && block) {
         heap->unbook(heap->account, block);
@@ -45,16 +47,16 @@ CORELACE_REPLACES_LIBC void free(void *block) {
     LIBC(free)(block);
 }
 
-CORELACE_REPLACES_LIBC void *realloc(void *block, size_t bytes) {
+static void *counted_realloc(void *block, size_t bytes) {
     const struct corelace_heap *heap = counted();
     if (!heap) {
         return LIBC(realloc)(block, bytes);
     }
     if (!block) {
-        return malloc(bytes);
+        return counted_malloc(bytes);
     }
     if (!bytes) {
-        free(block);
+        counted_free(block);
         return NULL;
     }
     size_t before = heap->resize(heap->account, block, bytes);
@@ -73,16 +75,16 @@ CORELACE_REPLACES_LIBC void *realloc(void *block, size_t bytes) {
     return moved;
 }
 
-CORELACE_REPLACES_LIBC void *reallocarray(void *block, size_t count, size_t bytes) {
+static void *counted_reallocarray(void *block, size_t count, size_t bytes) {
     size_t product;
     if (__builtin_mul_overflow(count, bytes, &product)) {
         errno = ENOMEM;
         return NULL;
     }
-    return realloc(block, product);
+    return counted_realloc(block, product);
 }
 
-CORELACE_REPLACES_LIBC int posix_memalign(void **place, size_t alignment, size_t bytes) {
+static int counted_posix_memalign(void **place, size_t alignment, size_t bytes) {
     int failed = LIBC(posix_memalign)(place, alignment, bytes);
     if (!failed && *place && !booked(*place, bytes)) {
         return ENOMEM;
@@ -90,12 +92,44 @@ CORELACE_REPLACES_LIBC int posix_memalign(void **place, size_t alignment, size_t
     return failed;
 }
 
-CORELACE_REPLACES_LIBC void *aligned_alloc(size_t alignment, size_t bytes) {
+static void *counted_aligned_alloc(size_t alignment, size_t bytes) {
     return booked(LIBC(aligned_alloc)(alignment, bytes), bytes);
 }
 
-CORELACE_REPLACES_LIBC void *memalign(size_t alignment, size_t bytes) {
+static void *counted_memalign(size_t alignment, size_t bytes) {
     return booked(LIBC(memalign)(alignment, bytes), bytes);
 }
 
-CORELACE_REPLACES_LIBC void *valloc(size_t bytes) { return booked(LIBC(valloc)(bytes), bytes); }
+static void *counted_valloc(size_t bytes) { return booked(LIBC(valloc)(bytes), bytes); }
+
+#define WAY(result, name, parameters, arguments)                                                  \
+    static result first_##name parameters;                                                        \
+    static __typeof__(&first_##name) way_##name = first_##name;                                   \
+    static result first_##name parameters {                                                       \
+        way_##name = LIBC(name);                                                                  \
+        return way_##name arguments;                                                              \
+    }                                                                                             \
+    /* Aligned as the linker's: jumps that lie close together are predicted worse. */              \
+    CORELACE_REPLACES_LIBC __attribute__((aligned(16))) result name parameters { return way_##name arguments; }
+
+WAY(void *, malloc, (size_t bytes), (bytes))
+WAY(void *, calloc, (size_t count, size_t bytes), (count, bytes))
+WAY(void, free, (void *block), (block))
+WAY(void *, realloc, (void *block, size_t bytes), (block, bytes))
+WAY(void *, reallocarray, (void *block, size_t count, size_t bytes), (block, count, bytes))
+WAY(int, posix_memalign, (void **place, size_t alignment, size_t bytes), (place, alignment, bytes))
+WAY(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
+WAY(void *, memalign, (size_t alignment, size_t bytes), (alignment, bytes))
+WAY(void *, valloc, (size_t bytes), (bytes))
+
+void corelace_count_heap(void) {
+    way_malloc = counted_malloc;
+    way_calloc = counted_calloc;
+    way_free = counted_free;
+    way_realloc = counted_realloc;
+    way_reallocarray = counted_reallocarray;
+    way_posix_memalign = counted_posix_memalign;
+    way_aligned_alloc = counted_aligned_alloc;
+    way_memalign = counted_memalign;
+    way_valloc = counted_valloc;
+}

@@ -42,4 +42,5 @@ mod thousands;
 mod tools;
 mod traces;
 mod transfers;
+mod waiting;
 mod wrong;

@@ -25,6 +25,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
     ("initial_handler.c", "wants another error handler"),
+    ("idle.c", "wants to know how ranks wait"),
     ("io_rank.c", "needs a chip with an I/O rank"),
     ("library_user.c", "needs a library of its own"),
     ("mistakes.c", "passes wrong arguments"),

@@ -55,6 +55,8 @@ pub struct Options {
     pub ignored: Vec<String>,
     /// The name of the protocol that carries messages, if one was forced.
     pub protocol: Option<&'static str>,
+    /// How ranks wait, if it was said.
+    pub wait: Option<&'static str>,
     /// How output looks and where it goes.
     pub output: OutputStyle,
     /// The name of the initial error handler, if said.
@@ -205,6 +207,17 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "carry all messages by one protocol, to compare them (default auto: the best by size)",
+    },
+    Flag {
+        names: &["wait"],
+        effect: Effect::Job("adaptive|spin|sleep", |options, value| {
+            let name = runtime::WAITS.into_iter().find(|name| *name == value);
+            let name = name.ok_or(format!("\"{value}\", expected one of: {}", runtime::WAITS.join(" ")))?;
+            let _: () = options.wait = Some(name);
+            Ok(())
+        }),
+        help: "how a rank waits: it spins for CORELACE_SPIN_US microseconds (4000) at most and then sleeps (adaptive, the default); it never \
+               sleeps; it sleeps at once",
     },
     Flag {
         names: &["x"],
@@ -638,6 +651,7 @@ mod tests {
                 "--protocol fast p",
                 "--protocol \"fast\", expected one of: auto pe dma eager lazy lwmpi lwmpi-unopt",
             ),
+            ("--wait hurry p", "--wait \"hurry\", expected one of: adaptive spin sleep"),
             ("-n", "-n needs a value: N"),
             ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),

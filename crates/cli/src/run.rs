@@ -87,6 +87,9 @@ fn job(
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
+        if let Some(wait) = options.wait {
+            context.environment.push((runtime::WAIT_VARIABLE.into(), wait.into()));
+        }
         // What is said for one program counts more than what is said for all.
         context.environment.splice(0..0, options.environment.iter().cloned());
         context.inherit = options.inherit.clone();

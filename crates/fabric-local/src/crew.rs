@@ -12,6 +12,7 @@ use std::mem;
 use std::ptr::NonNull;
 
 use ring::linux::{Sharing, yield_core};
+use ring::patience::{Manner, Patience};
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint};
 
@@ -24,17 +25,17 @@ use crate::job::Hooks;
 use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
 use crate::switch::Context;
-use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
+use crate::tuning::{BRIEF_ROUNDS, NAP_NS, SPIN_ROUNDS};
 
 /// The workers and fibers of one job.
 pub(crate) struct Crew {
     pub(crate) workers: Box<[Worker]>,
     seats: Box<[Seat]>,
     pub(crate) idlers: Idlers,
+    /// Workers have room to spin if each has a core, unless there is only one: then nobody can post meanwhile.
     pub(crate) waiting: Waiting,
     pub(crate) unwind_stalled: bool,
-    /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None with one worker: then nobody
-    /// can post meanwhile. None with more workers than cores: then the awaited one may need the core.
+    /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None where there is no room to spin.
     spin_rounds: u32,
 }
 
@@ -48,6 +49,8 @@ unsafe impl Send for Crew {}
 pub(crate) struct Worker {
     pub(crate) inbox: Inbox,
     pub(crate) bell: Doorbell,
+    /// Used by this worker's thread only.
+    pub(crate) patience: Patience,
     /// Used by this worker's thread only.
     pub(crate) ready: Ready,
     /// The rank that runs. Used by this worker's thread only.
@@ -85,7 +88,8 @@ struct Seat {
 }
 
 impl Crew {
-    pub(crate) fn new(ranks: u32, workers: usize, unwind_stalled: bool) -> Crew {
+    pub(crate) fn new(ranks: u32, workers: usize, manner: Manner, unwind_stalled: bool) -> Crew {
+        let waiting = Waiting::fenced((2..=cores()).contains(&workers), manner, Sharing::Threads);
         let seats: Box<[Seat]> = (0..ranks)
             .map(|rank| Seat {
                 worker: (u64::from(rank) * workers as u64 / u64::from(ranks)) as u32,
@@ -98,6 +102,7 @@ impl Crew {
             .map(|worker| Worker {
                 inbox: Inbox::new(),
                 bell: Doorbell::new(),
+                patience: waiting.patience(),
                 ready: Ready::new(seats.iter().filter(|seat| seat.worker as usize == worker).count()),
                 current: Cell::new(NOBODY),
                 context: Context::running(),
@@ -108,8 +113,8 @@ impl Crew {
             .collect();
         Crew {
             idlers: Idlers::new(workers.len(), true),
-            waiting: Waiting::fenced(workers.len() <= cores(), Sharing::Threads),
-            spin_rounds: if (2..=cores()).contains(&workers.len()) { SPIN_ROUNDS } else { 0 },
+            spin_rounds: if waiting.is_roomy() && manner != Manner::Sleep { SPIN_ROUNDS } else { 0 },
+            waiting,
             workers,
             seats,
             unwind_stalled,
@@ -118,7 +123,7 @@ impl Crew {
 
     /// Whether every rank has a worker, and every worker a core.
     pub(crate) fn gives_each_a_core(&self) -> bool {
-        self.spin_rounds > 0 && self.seats.len() == self.workers.len()
+        self.waiting.is_roomy() && self.seats.len() == self.workers.len()
     }
 
     /// The ranks of a worker.
@@ -205,6 +210,13 @@ impl Crew {
         }
         self.hand_over(worker, me);
         self.resumed(seat)
+    }
+
+    /// Lets the worker of the fiber that calls sleep for a moment, if it has nobody else to run. False if it has.
+    pub(crate) fn nap(&self, endpoint: &Endpoint) -> bool {
+        let (_, worker) = self.place_of(endpoint.me().0);
+        let busy = || !worker.is_idle() || endpoint.pending();
+        !busy() && self.idlers.nap(&self.waiting, &worker.bell, NAP_NS, busy)
     }
 
     /// The first step of a park (see [`fabric::Park::bide`]).

@@ -13,13 +13,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fabric::Idle;
+use ring::ground::Place;
+
 use crate::cores::cores;
 use crate::crew::{Crew, NOBODY, Worker};
 use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::Stacks;
 use crate::switch::Kept;
-use crate::tuning::IDLE_LOOKS;
 
 /// Runs `body` on every rank, as fibers spread over [`Options::workers`] threads in blocks of consecutive ranks, the first of
 /// them the calling thread. Returns when all have ended, with their outcomes by rank.
@@ -39,7 +41,7 @@ pub fn run_fibers<T: Send>(
     let workers = if options.workers == 0 { cores() } else { options.workers };
     let workers = workers.min(options.ranks as usize);
     let region = Arc::new(Region::new(options));
-    let crew = Arc::new(Crew::new(options.ranks, workers, options.unwind_stalled));
+    let crew = Arc::new(Crew::new(options.ranks, workers, options.manner, options.unwind_stalled));
     options.summons.reach(&crew);
     // Made here, because a worker that failed would leave the others waiting for its ranks.
     let stacks = ManuallyDrop::new(stacks(options));
@@ -198,17 +200,21 @@ impl Shift<'_> {
     #[cold]
     fn idle(&self) {
         self.worker.take_over(NOBODY);
-        let looks = if self.crew.workers.len() == 1 { 0 } else { IDLE_LOOKS };
-        for _ in 0..looks {
+        let (waiting, patience) = (&self.crew.waiting, &self.worker.patience);
+        let ground = Place::new(&self.worker.bell, || self.crew.workers.iter().map(|worker| &worker.bell));
+        let alone = self.crew.workers.len() == 1;
+        let mut rounds = 0_u32;
+        while !alone && waiting.bides(patience, &ground, rounds, Idle::UntilWoken).is_some() {
             if !self.worker.inbox.is_empty() {
                 return;
             }
-            std::hint::spin_loop();
+            rounds = rounds.wrapping_add(1);
         }
         let pending = || !self.worker.inbox.is_empty();
-        if self.crew.idlers.sleep(&self.crew.waiting, &self.worker.bell, pending) {
+        if self.crew.idlers.sleep(waiting, &self.worker.bell, pending) {
             self.crew.stall();
         }
+        patience.wakes(&ground);
     }
 
     /// Fibers that wait for ever are told so and end, where that may be, or stay what they are once they have said what they wait for.

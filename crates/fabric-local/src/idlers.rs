@@ -69,6 +69,19 @@ impl Idlers {
         self.disarm(bell);
     }
 
+    /// Sleeps on `bell` for `limit_ns` nanoseconds at most, unless there is something `pending`: false then.
+    #[cold]
+    pub fn nap(&self, waiting: &Waiting, bell: &Doorbell, limit_ns: u64, pending: impl Fn() -> bool) -> bool {
+        let word = waiting.arm(bell);
+        let quiet = !pending() && !self.stalled();
+        if quiet {
+            self.doze_armed(waiting, bell, word, limit_ns);
+        } else {
+            self.disarm(bell);
+        }
+        quiet
+    }
+
     /// Takes an announcement back that was not slept on, by a thread that is counted.
     #[cold]
     pub fn disarm(&self, bell: &Doorbell) {

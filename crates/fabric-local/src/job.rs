@@ -5,6 +5,7 @@ use std::any::Any;
 use fabric::{Budget, BudgetExceeded, Node};
 use ring::exchange::Exchange;
 use ring::linux::Mapping;
+use ring::patience::Manner;
 use ring::{Endpoint, Geometry};
 
 use crate::lock::Lock;
@@ -18,6 +19,8 @@ pub struct Options {
     pub ranks: u32,
     /// Fibers: over how many OS threads to spread them; 0 for one a core that this process may use.
     pub workers: usize,
+    /// How ranks and workers wait that have nothing to do.
+    pub manner: Manner,
     /// Bytes of each rank's stack. Mapped lazily, above a guard of at least the same size.
     pub stack_bytes: usize,
     /// Bytes that the library may use for a rank; `None` for no limit.
@@ -38,6 +41,7 @@ impl Options {
         Options {
             ranks,
             workers: 0,
+            manner: Manner::default(),
             stack_bytes: FIBER_STACK_BYTES,
             budget: None,
             unwind_stalled: true,

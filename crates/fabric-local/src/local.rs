@@ -3,6 +3,7 @@
 //! **Invariant:** fields are dropped in order, so the endpoint, which points into the region, goes before it. The type is not
 //! [`Send`], so a rank's fabric stays on the thread that runs the rank.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use fabric::{
@@ -17,12 +18,14 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE};
+use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, NAP_ROUNDS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
     endpoint: Endpoint,
     home: Home,
+    /// A mailbox was full since this rank last waited for that.
+    refused: Cell<bool>,
     budget: Budget,
     region: Arc<Region>,
 }
@@ -51,7 +54,7 @@ impl LocalFabric {
             if waiting.is_roomy() {
                 endpoint.expect_own_cores();
             }
-            Home::Thread(team.clone(), waiting, Patience::new())
+            Home::Thread(team.clone(), waiting, waiting.patience())
         })
     }
 
@@ -82,16 +85,39 @@ impl LocalFabric {
             account(budget, region.exchange().geometry()).expect("the region was made within the budget");
         // SAFETY: the launchers make one fabric a rank, and the fabric keeps the region alive behind the endpoint.
         let endpoint = unsafe { region.endpoint(rank) };
-        LocalFabric { home: home(&endpoint), endpoint, budget, region: region.clone() }
+        LocalFabric {
+            home: home(&endpoint),
+            endpoint,
+            refused: Cell::new(false),
+            budget,
+            region: region.clone(),
+        }
     }
 
-    /// Ranks of one process are lost together.
-    #[inline(always)]
+    /// A mailbox is full. Its owner is not lost: ranks of one process are lost together.
+    #[cold]
     fn has_lost(&self, _: Node) -> bool {
+        self.refused.set(true);
         false
     }
 
-    /// As [`has_lost`](LocalFabric::has_lost).
+    /// Spends a round of a wait for room that has lasted: a nap, if a mailbox has refused letters lately. Nobody tells of room.
+    #[inline(always)]
+    fn naps(&self, rounds: u32, idle: Idle) -> bool {
+        idle == Idle::Briefly && self.refused.replace(false) && rounds >= NAP_ROUNDS && self.nap(rounds)
+    }
+
+    #[cold]
+    fn nap(&self, rounds: u32) -> bool {
+        match &self.home {
+            Home::Fiber(crew) => crew.nap(&self.endpoint),
+            Home::Thread(team, waiting, patience) => {
+                !waiting.spins(patience, self, rounds) && team.nap(waiting, &self.endpoint)
+            }
+        }
+    }
+
+    /// Ranks of one process leave together.
     #[inline(always)]
     fn has_left(&self, _: Node) -> bool {
         false
@@ -134,12 +160,16 @@ impl Fabric for LocalFabric {
 }
 
 ring::deliver_by_endpoint!(LocalFabric);
+ring::wait_on_this_core!(LocalFabric, |fabric| fabric.region.exchange().geometry().ranks());
 
 impl Park for LocalFabric {
     fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        if self.naps(rounds, idle) {
+            return Some(Woke::Again);
+        }
         match &self.home {
             Home::Fiber(crew) => crew.bide(&self.endpoint, rounds, idle),
-            Home::Thread(_, waiting, patience) => waiting.bides(patience, rounds, idle),
+            Home::Thread(_, waiting, patience) => waiting.bides(patience, self, rounds, idle),
         }
     }
 
@@ -160,9 +190,9 @@ impl Park for LocalFabric {
     fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
         match &self.home {
             Home::Fiber(crew) => crew.sleep(&self.endpoint, until.is_some()),
-            Home::Thread(team, waiting, _) => {
+            Home::Thread(team, waiting, patience) => {
                 let limit = until.map(|until| until.saturating_sub(monotonic_ns()));
-                team.sleep(waiting, &self.endpoint, armed.0 as u32, limit)
+                team.sleep(waiting, (patience, self), &self.endpoint, armed.0 as u32, limit)
             }
         }
     }
@@ -185,10 +215,13 @@ impl Park for LocalFabric {
     /// As the steps, which are one here, because a fiber parks for every message that it waits for.
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        if self.naps(rounds, idle) {
+            return Woke::Again;
+        }
         match &self.home {
             Home::Fiber(crew) => crew.park(&self.endpoint, rounds, idle),
             Home::Thread(team, waiting, patience) => {
-                team.park(waiting, patience, &self.endpoint, rounds, idle)
+                team.park(waiting, (patience, self), &self.endpoint, rounds, idle)
             }
         }
     }

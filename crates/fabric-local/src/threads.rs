@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use fabric::{Idle, Woke};
 use ring::Endpoint;
 use ring::linux::Sharing;
-use ring::patience::Patience;
+use ring::patience::{Ground, Manner, Patience};
 use ring::waiting::Waiting;
 
 use crate::cores::cores;
@@ -18,6 +18,7 @@ use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::{ThreadGuard, bytes_with_guard, look_for_room};
 use crate::summons::Roused;
+use crate::tuning::NAP_NS;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
 ///
@@ -36,6 +37,7 @@ pub fn run_threads<T: Send>(
         .unwrap_or_else(|error| no_stacks(options.ranks, options.stack_bytes, &error));
     let team = Arc::new(Team {
         idlers: Idlers::new(options.ranks as usize, false),
+        manner: options.manner,
         unwind_stalled: options.unwind_stalled,
         places: Mutex::new(vec![Place::Taken; options.ranks as usize]),
         changed: Condvar::new(),
@@ -89,6 +91,7 @@ pub fn run_threads<T: Send>(
 /// What the threads of a job share besides its memory.
 pub(crate) struct Team {
     idlers: Idlers,
+    manner: Manner,
     unwind_stalled: bool,
     places: Mutex<Vec<Place>>,
     changed: Condvar,
@@ -106,7 +109,7 @@ enum Place {
 impl Roused for Team {
     #[cold]
     fn rouse(&self) {
-        let waiting = Waiting::fenced(false, Sharing::Threads);
+        let waiting = Waiting::waker(Sharing::Threads);
         let ranks = 0..self.region.exchange().geometry().ranks();
         if self.idlers.visit(|| ranks.for_each(|rank| self.wake(&waiting, rank))) {
             self.stall();
@@ -121,7 +124,7 @@ impl Team {
     /// How a rank of this team waits.
     pub(crate) fn waiting(&self, endpoint: &Endpoint) -> Waiting {
         let ranks = self.region.exchange().geometry().ranks() as usize;
-        Waiting::new(ranks, cores(), Sharing::Threads, endpoint.my_doorbell())
+        Waiting::new(ranks, cores(), self.manner, Sharing::Threads, endpoint.my_doorbell())
     }
 
     /// To be called after something was published for `to`.
@@ -135,15 +138,16 @@ impl Team {
     pub(crate) fn park(
         &self,
         waiting: &Waiting,
-        patience: &Patience,
+        (patience, ground): (&Patience, &impl Ground),
         endpoint: &Endpoint,
         rounds: u32,
         idle: Idle,
     ) -> Woke {
-        waiting.bides(patience, rounds, idle).unwrap_or_else(|| {
+        waiting.bides(patience, ground, rounds, idle).unwrap_or_else(|| {
             if self.idlers.sleep(waiting, endpoint.my_doorbell(), || endpoint.pending()) {
                 self.stall();
             }
+            patience.wakes(ground);
             self.woken(endpoint)
         })
     }
@@ -152,6 +156,7 @@ impl Team {
     pub(crate) fn sleep(
         &self,
         waiting: &Waiting,
+        (patience, ground): (&Patience, &impl Ground),
         endpoint: &Endpoint,
         word: u32,
         limit_ns: Option<u64>,
@@ -167,7 +172,13 @@ impl Team {
                 }
             }
         }
+        patience.wakes(ground);
         self.woken(endpoint)
+    }
+
+    /// Sleeps for a moment, or until something comes. False if something has.
+    pub(crate) fn nap(&self, waiting: &Waiting, endpoint: &Endpoint) -> bool {
+        self.idlers.nap(waiting, endpoint.my_doorbell(), NAP_NS, || endpoint.pending())
     }
 
     /// Takes the announcement of the thread that calls back.
@@ -177,7 +188,7 @@ impl Team {
 
     /// Wakes `rank`, from a thread that is none of the team's.
     pub(crate) fn wake_from_outside(&self, rank: u32) {
-        let waiting = Waiting::fenced(false, Sharing::Threads);
+        let waiting = Waiting::waker(Sharing::Threads);
         if self.idlers.visit(|| self.wake(&waiting, rank)) {
             self.stall();
         }
@@ -203,7 +214,7 @@ impl Team {
         let exchange = self.region.exchange();
         let bells = (0..exchange.geometry().ranks()).map(|rank| exchange.doorbell(rank));
         // Waking does not depend on which rank does it.
-        self.idlers.stall(&Waiting::fenced(false, Sharing::Threads), bells);
+        self.idlers.stall(&Waiting::waker(Sharing::Threads), bells);
     }
 
     /// The job has stalled: tells the rank, which then ends; or, where it must not go on, leaves it asleep.

@@ -21,14 +21,17 @@ pub const RECEIVER_FIRST_MIN: usize = 16 << 10;
 /// Stack of a fiber. Mapped lazily: a rank uses the pages it touches.
 pub const FIBER_STACK_BYTES: usize = 256 << 10;
 
-/// Looks at its inbox that a worker without ready fibers takes, with a `pause` each, before it sleeps: some 20 us.
-pub const IDLE_LOOKS: u32 = 300;
-
 /// Empty rounds for which a fiber whose worker has nothing else to do goes on polling, with a `pause` each: some 20 us.
 pub const SPIN_ROUNDS: u32 = 300;
 
 /// Brief parks in a row after which a fiber that is the only ready one gives the core away.
 pub const BRIEF_ROUNDS: u32 = 64;
+
+/// Rounds in which a mailbox refuses letters before their sender naps: far more than a receiver needs that is only busy with those before
+/// them. And how long it naps: some hundred times the time that it then needs to look again.
+pub const NAP_ROUNDS: u32 = 4096;
+/// See [`NAP_ROUNDS`].
+pub const NAP_NS: u64 = 1_000_000;
 
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {

@@ -4,7 +4,7 @@
 
 use corelace_fabric_shm as fabric_shm;
 use fabric::{Clock, Idle, Mailbox, Node, Park};
-use fabric_shm::{Options, ShmFabric, create_segment};
+use fabric_shm::{Manner, Options, ShmFabric, create_segment};
 
 /// Half a round trip of `bytes` bytes in nanoseconds.
 fn ping_pong(fabric: &ShmFabric, me: u32, bytes: usize, turns: u64) -> f64 {
@@ -34,8 +34,16 @@ fn main() {
     // SAFETY: this process has one thread.
     let child = unsafe { libc::fork() };
     let me = u32::from(child == 0);
-    let options =
-        Options { me: Node(me), ranks: 2, nodes: 2, cores: 2, budget: None, cma: true, launcher: None };
+    let options = Options {
+        me: Node(me),
+        ranks: 2,
+        nodes: 2,
+        cores: 2,
+        manner: Manner::default(),
+        budget: None,
+        cma: true,
+        launcher: None,
+    };
     let fabric = ShmFabric::join(segment, &options).expect("to join");
     for bytes in [0, 8, 32, 64, 96, 128, 1024, 8192, 16384] {
         let best = (0..30).map(|_| ping_pong(&fabric, me, bytes, 3_000)).fold(f64::MAX, f64::min);

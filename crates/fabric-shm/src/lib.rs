@@ -23,5 +23,6 @@ pub mod shm;
 pub mod tuning;
 
 pub use cma::allowed as attach_allowed;
+pub use ring::patience::Manner;
 pub use segment::{create_segment, segment_length};
 pub use shm::{Options, ShmFabric};

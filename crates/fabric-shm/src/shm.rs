@@ -15,7 +15,7 @@ use fabric::{
 };
 use ring::doorbell::Doorbell;
 use ring::linux::{Mapping, Sharing, futex_wait, futex_wake_all, monotonic_ns};
-use ring::patience::Patience;
+use ring::patience::{Manner, Patience};
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
@@ -35,6 +35,8 @@ pub struct Options {
     pub nodes: u32,
     /// How many cores the ranks of this machine share: decides whether waiting spins.
     pub cores: usize,
+    /// How it waits.
+    pub manner: Manner,
     /// Bytes that the library may use for this rank; `None` for no limit.
     pub budget: Option<usize>,
     /// Whether to copy between processes with cross memory attach where the kernel allows it.
@@ -50,6 +52,8 @@ pub struct ShmFabric {
     lane: Option<Arc<Mapping>>,
     waiting: Waiting,
     patience: Patience,
+    /// How many ranks the job has.
+    ranks: u32,
     cma: bool,
     routes: &'static Routes,
     /// What was found out about each peer, as [`route`](Fabric::route) needs it.
@@ -108,8 +112,16 @@ impl ShmFabric {
     /// # Errors
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
-        let options =
-            Options { me: Node(0), ranks: 1, nodes: 1, cores: 1, budget, cma: false, launcher: None };
+        let options = Options {
+            me: Node(0),
+            ranks: 1,
+            nodes: 1,
+            cores: 1,
+            manner: Manner::default(),
+            budget,
+            cma: false,
+            launcher: None,
+        };
         match create_segment(1).and_then(|file| Segment::join(file, geometry(1), 0)) {
             Ok(Joined { segment, heap }) => ShmFabric::over(segment, Some(heap), &options),
             // A system without such files: then there are no shared allocations, and all else is as it would be.
@@ -118,7 +130,7 @@ impl ShmFabric {
     }
 
     fn over(segment: Segment, heap: Option<Heap>, options: &Options) -> io::Result<ShmFabric> {
-        let &Options { me, ranks, nodes, cores, budget, cma, launcher } = options;
+        let &Options { me, ranks, nodes, cores, manner, budget, cma, launcher } = options;
         let cma = cma && cma::allowed();
         assert!(me.0 < nodes, "node {} is not one of the {nodes} of this segment", me.0);
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
@@ -129,7 +141,7 @@ impl ShmFabric {
         }
         // SAFETY: the fabric drops the endpoint before the segment, and has just taken the rank as the only one.
         let endpoint = unsafe { Endpoint::new(segment.exchange(), me) };
-        let waiting = Waiting::new(ranks as usize, cores, Sharing::Processes, endpoint.my_doorbell());
+        let waiting = Waiting::new(ranks as usize, cores, manner, Sharing::Processes, endpoint.my_doorbell());
         if waiting.is_roomy() {
             endpoint.expect_own_cores();
         }
@@ -147,7 +159,8 @@ impl ShmFabric {
             endpoint,
             lane: None,
             waiting,
-            patience: Patience::new(),
+            patience: waiting.patience(),
+            ranks,
             cma,
             routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
             refusals: Cell::new(0),
@@ -175,7 +188,8 @@ impl ShmFabric {
             endpoint,
             lane: Some(Arc::new(mapping)),
             waiting: self.waiting,
-            patience: Patience::new(),
+            patience: self.waiting.patience(),
+            ranks: self.ranks,
             cma: self.cma,
             routes: self.routes,
             refusals: Cell::new(0),
@@ -243,6 +257,19 @@ impl ShmFabric {
         };
         self.endpoint.stop_asking(peer);
         woke
+    }
+
+    /// Spends a round of a wait that has lasted for longer than it is worth spinning.
+    #[cold]
+    fn bide_long(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        if idle == Idle::Briefly {
+            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room() } else { None };
+            self.refused.set(Refused::Nobody);
+            if woke.is_some() {
+                return woke;
+            }
+        }
+        self.waiting.yields(rounds, idle)
     }
 
     fn known(&self, peer: Node) -> Known {
@@ -424,18 +451,18 @@ impl Fabric for ShmFabric {
 }
 
 ring::deliver_by_endpoint!(ShmFabric);
+ring::wait_on_this_core!(ShmFabric, |fabric| fabric.ranks);
 
 impl Park for ShmFabric {
     #[inline]
     fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
-        if idle == Idle::Briefly {
-            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room() } else { None };
-            self.refused.set(Refused::Nobody);
-            if woke.is_some() {
-                return woke;
-            }
+        if !self.waiting.spins(&self.patience, self, rounds) {
+            return self.bide_long(rounds, idle);
         }
-        self.waiting.bides(&self.patience, rounds, idle)
+        if idle == Idle::Briefly {
+            self.refused.set(Refused::Nobody);
+        }
+        Some(Woke::Again)
     }
 
     #[cold]
@@ -462,6 +489,7 @@ impl Park for ShmFabric {
         };
         // Woken, interrupted, or late: in each case the rank is awake now, whoever cleared the flag.
         bell.clear();
+        self.patience.wakes(self);
         if undisturbed { Woke::Look } else { Woke::Again }
     }
 
@@ -498,7 +526,7 @@ impl Alarm for ShmAlarm {
         };
         let bell = exchange.doorbell(self.rank);
         // With a fence: whoever rings need not have registered for the sleeper's barrier.
-        let waiting = Waiting::fenced(false, Sharing::Processes);
+        let waiting = Waiting::waker(Sharing::Processes);
         if waiting.finds_asleep(bell) && bell.clear() {
             wake(&waiting, &self.segment, self.rank, bell);
         }

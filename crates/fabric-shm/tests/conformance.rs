@@ -6,7 +6,7 @@
 mod forked;
 
 use corelace_fabric_shm as fabric_shm;
-use fabric_shm::{Options, ShmFabric, create_segment};
+use fabric_shm::{Manner, Options, ShmFabric, create_segment};
 use fabric_test::{Body, Runner, conform};
 
 /// Ranks as forked processes, with and without cross memory attach, and told that they have `cores` cores.
@@ -21,7 +21,16 @@ impl Runner for Processes {
         forked::run(ranks, &|rank| {
             let segment = segment.try_clone().expect("a descriptor for the rank");
             let (me, cores, cma) = (fabric::Node(rank), self.cores, self.cma);
-            let options = Options { me, ranks, nodes: ranks, cores, budget, cma, launcher: None };
+            let options = Options {
+                me,
+                ranks,
+                nodes: ranks,
+                cores,
+                manner: Manner::default(),
+                budget,
+                cma,
+                launcher: None,
+            };
             body(&ShmFabric::join(segment, &options).expect("to join"));
         })
     }

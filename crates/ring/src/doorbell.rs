@@ -25,10 +25,13 @@ pub const SLEEPING: u32 = 1;
 /// The owner runs a heavy barrier before it sleeps.
 pub const LIGHT: u32 = 2;
 
-/// One rank's doorbell: the word that it sleeps on, alone on its lines.
+/// One rank's doorbell: the word that it sleeps on, alone on its lines, and where it last waited.
 #[repr(C, align(128))]
+#[derive(Debug)]
 pub struct Doorbell {
     word: AtomicU32,
+    /// The number of a core and one, or zero: nobody knows.
+    core: AtomicU32,
 }
 
 #[cfg(not(loom))]
@@ -37,7 +40,7 @@ const _: () = assert!(size_of::<Doorbell>() == 128);
 impl Doorbell {
     /// A doorbell whose owner is awake; the same as zeroed memory.
     pub fn new() -> Doorbell {
-        Doorbell { word: AtomicU32::new(0) }
+        Doorbell { word: AtomicU32::new(0), core: AtomicU32::new(0) }
     }
 
     /// **Owner:** promises to run a heavy barrier in every [`arm`](Doorbell::arm) from now on.
@@ -85,6 +88,18 @@ impl Doorbell {
     /// The word to sleep on and to wake through.
     pub fn word(&self) -> &AtomicU32 {
         &self.word
+    }
+
+    /// **Owner:** notes on which core it waits. Posters read the line, so it is written only when that changes.
+    pub fn note_core(&self, core: u32) {
+        if !self.was_on(core) {
+            self.core.store(core.wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
+    /// True if the owner last noted that core.
+    pub fn was_on(&self, core: u32) -> bool {
+        self.core.load(Ordering::Relaxed) == core.wrapping_add(1)
     }
 
     /// Takes the announcement away; true for the one caller that did. A poster then owes the owner a wake-up. The owner calls

@@ -19,6 +19,8 @@
 //! | [`endpoint`] | one rank's mailbox and signals |
 //! | [`transfer`] | plain-memory puts and gets, and the checks that all portals share |
 //! | `linux` | futex, membarrier, clock and mappings (feature `linux`) |
+//! | `ground` | the core that a rank waits on, and who else does (feature `linux`) |
+//! | `patience` | how long a waiter spins before it sleeps |
 //! | `waiting` | when a waiting rank spins, yields and sleeps (feature `linux`) |
 //!
 //! **Invariant.** Zeroed memory is a valid, empty exchange: no rank initialises anything for another, so ranks may join
@@ -40,6 +42,8 @@ pub mod doorbell;
 pub mod endpoint;
 #[cfg(not(loom))]
 pub mod exchange;
+#[cfg(all(feature = "linux", not(loom)))]
+pub mod ground;
 mod lines;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod linux;

@@ -114,6 +114,12 @@ pub fn yield_core() {
     unsafe { libc::sched_yield() };
 }
 
+/// The number of the core that the calling thread runs on; it may be another by now. Cheap where the processor knows it.
+pub fn current_core() -> u32 {
+    // SAFETY: no arguments, no memory.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
 /// Mapped memory, zeroed and sparse at first, unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {

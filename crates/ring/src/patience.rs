@@ -1,178 +1,258 @@
-//! How long a waiter spins before it yields, learnt from how its last waits ended.
+//! How long a waiter with a core of its own spins before it sleeps: by the clock, up to a limit, and as its last waits teach.
 //!
-//! A waiter with a core of its own should spin: the answer of a peer that runs comes within a microsecond. But the core is its own only
-//! as long as no other program wants it. When the awaited rank sits on the *same* core, spinning keeps it from answering, and every
-//! message takes as long as the patience of its receiver. That shows: waits end in the first yield, again and again. The waiter then
-//! loses its patience and yields almost at once. It finds it again when a wait ends by spinning after all, when yielding did not help
-//! either, or for one wait in [`PROBE_EVERY`], to see whether things have changed.
+//! To be woken costs some 10 us and slows the sender down; to spin costs nobody anything while nobody else wants the core. So a waiter
+//! spins through all waits that end within its limit, and sleeps in those that do not. What it learns keeps this from hurting others:
 //!
-//! **Invariant:** patience changes only how soon a waiter yields, never whether it notices a letter.
+//! * **Another rank of the job sits on the same core**, as far as is known: the waiter then yields when the wait has lasted for 50 us, twice that, and so on. If
+//!   waits end in a yield, again and again, it is the awaited one: the waiter loses its patience and yields almost at once. It finds it again when
+//!   a wait ends by spinning after all, when yielding did not help either, or for one wait in [`PROBE_EVERY`], to see whether things have changed.
+//! * **Another program wants the core.** To yield would be to lose it for a time slice, while the kernel shares it fairly anyway; so the waiter does not. To be
+//!   without the core shows as a gap between two looks at the clock, or as a yield that comes back late. The waiter then sleeps; after two such waits in a row it
+//!   sleeps early for a while.
+//! * **Waits are long.** Spinning is in vain. After [`STRIKES`] of them the waiter sleeps early, until a wait is over within the limit.
+//!
+//! **Invariant:** patience changes only how soon a waiter yields and sleeps, never whether it notices a letter.
 
 use core::cell::Cell;
+use core::hint;
 
-/// Empty rounds for which a patient waiter spins: some 50 us.
-const PATIENT: u32 = 1500;
+/// Rounds of a wait before the waiter looks at the clock, and uses `pause`: the answer of a peer that is awake comes sooner than one `pause`
+/// (some 140 cycles on recent x86 cores) would let it be noticed.
+const EAGER: u32 = 512;
 
-/// Empty rounds for which an impatient one does: about the time that a peer needs which is just about to answer.
+/// The same of a waiter without patience: about the time that a peer needs which is just about to answer.
 const IMPATIENT: u32 = 16;
 
-/// Yields of a patient waiter before it sleeps.
-const PATIENT_YIELDS: u32 = 8;
-
-/// Yields of an impatient one: with the peer on the same core each is a turn for it.
+/// Yields of an impatient waiter before it sleeps: with the peer on the same core each is a turn for it.
 const IMPATIENT_YIELDS: u32 = 64;
 
-/// Waits in a row that must end in a yield before patience is lost: an occasional late answer proves nothing.
+/// Rounds from one look at the clock to the next: about a microsecond.
+const CLOCK_EVERY: u32 = 16;
+
+/// For how long a waiter spins before its first yield, and for how long one that sleeps early. The next yields come when the wait has
+/// lasted twice as long, and so on.
+const EARLY_NS: u64 = 50_000;
+
+/// A yield that takes longer has let somebody run, for more than an answer; and so has a gap between two looks at the clock.
+const LATE_NS: u64 = 100_000;
+
+/// Waits in a row that must end in the same way before something is learnt: an occasional late answer proves nothing.
 const STRIKES: u32 = 4;
 
-/// One wait in so many is patient whatever was learnt: at 50 us a time it costs 0.2 us a message.
+/// The same for waits that lost the core, each of which costs a time slice.
+const LOSSES: u32 = 2;
+
+/// Waits that sleep early when the core was lost.
+const EARLY_WAITS: u32 = 64;
+
+/// One wait in so many is patient although the peer sits on the same core: at 50 us a time it costs 0.2 us a message.
 const PROBE_EVERY: u32 = 256;
+
+/// The limit by default. A waiter that waits for seconds spins it away once, which is nothing; ranks that wait for each other in every step of
+/// a simulation mostly find each other within it.
+pub const LIMIT_NS: u64 = 4_000_000;
+
+/// How a rank waits that has nothing to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// It never sleeps.
+    Spin,
+    /// It spins while that is worth it, for so many nanoseconds at most, then sleeps.
+    Adaptive(u64),
+    /// It sleeps as soon as it finds nothing.
+    Sleep,
+}
+
+impl Default for Manner {
+    fn default() -> Manner {
+        Manner::Adaptive(LIMIT_NS)
+    }
+}
+
+/// The core that a waiter runs on.
+pub trait Ground {
+    /// The time, in nanoseconds.
+    fn now_ns(&self) -> u64;
+
+    /// Lets another thread that wants the core have it.
+    fn give_away(&self);
+
+    /// True if another rank of the job was last seen on it.
+    fn is_shared(&self) -> bool;
+}
 
 /// The patience of one waiter.
 #[derive(Debug)]
 pub struct Patience {
-    spin: Cell<u32>,
-    /// The rounds of the current wait.
-    rounds: Cell<u32>,
+    limit_ns: u64,
+    /// Rounds of the current kind of wait that need no thought.
+    eager: Cell<u32>,
+    /// The last round of the current wait.
+    round: Cell<u32>,
+    /// When the clock was first looked at in it, and when last; zero if it was not.
+    begun: Cell<u64>,
+    looked: Cell<u64>,
+    /// How long it lasts when the waiter yields next.
+    next_yield: Cell<u64>,
+    /// For how long it spins.
+    spin_ns: Cell<u64>,
+    /// The round of the last yield.
+    yielded: Cell<u32>,
+    /// It is to sleep.
+    over: Cell<bool>,
+    /// It was without the core.
+    lost: Cell<bool>,
+    /// It was longer than the limit.
+    overlong: Cell<bool>,
+    /// Waits in a row that ended in a yield, that lost the core, and that were longer than the limit.
     strikes: Cell<u32>,
+    losses: Cell<u32>,
+    long: Cell<u32>,
+    /// Waits to come that sleep early because of losses.
+    early: Cell<u32>,
+    /// Waits that were not over at once.
     waits: Cell<u32>,
 }
 
+/// No round of a wait.
+const NEVER: u32 = u32::MAX - 1;
+
 impl Patience {
-    /// A waiter that has learnt nothing yet.
-    pub const fn new() -> Patience {
+    /// A waiter that spins for so many nanoseconds at most, and has learnt nothing yet.
+    pub const fn new(limit_ns: u64) -> Patience {
         Patience {
-            spin: Cell::new(PATIENT),
-            rounds: Cell::new(0),
+            limit_ns,
+            eager: Cell::new(if limit_ns == 0 { IMPATIENT } else { EAGER }),
+            round: Cell::new(0),
+            begun: Cell::new(0),
+            looked: Cell::new(0),
+            next_yield: Cell::new(EARLY_NS),
+            spin_ns: Cell::new(limit_ns),
+            yielded: Cell::new(NEVER),
+            over: Cell::new(false),
+            lost: Cell::new(false),
+            overlong: Cell::new(false),
             strikes: Cell::new(0),
+            losses: Cell::new(0),
+            long: Cell::new(0),
+            early: Cell::new(0),
             waits: Cell::new(0),
         }
     }
 
-    /// True if the waiter should spin on in this round of its wait.
+    /// Spends a round of a wait with spinning, or by a yield; false if the waiter should sleep.
     #[inline(always)]
-    pub fn spins(&self, rounds: u32) -> bool {
-        if rounds == 0 {
+    pub fn lasts(&self, round: u32, ground: &impl Ground) -> bool {
+        if round == 0 {
             self.judge();
         }
-        self.rounds.set(rounds);
-        rounds < self.spin.get()
+        self.round.set(round);
+        round < self.eager.get() || self.lasts_on(round, ground)
     }
 
-    /// True if it should yield in this round, which is no longer one to spin in; false if it should sleep.
-    pub fn yields(&self, rounds: u32) -> bool {
-        let yields = if self.spin.get() == PATIENT { PATIENT_YIELDS } else { IMPATIENT_YIELDS };
-        rounds < self.spin.get() + yields
+    #[cold]
+    fn lasts_on(&self, round: u32, ground: &impl Ground) -> bool {
+        // Whoever counts no rounds does not want to spin.
+        if self.over.get() || round == u32::MAX {
+            return false;
+        }
+        if self.eager.get() == IMPATIENT {
+            let yields = round < IMPATIENT + IMPATIENT_YIELDS && self.limit_ns > 0;
+            if yields {
+                self.yielded.set(round);
+                ground.give_away();
+            }
+            self.over.set(!yields);
+            return yields;
+        }
+        if self.begun.get() == 0 || round.is_multiple_of(CLOCK_EVERY) {
+            self.look(round, ground);
+        }
+        hint::spin_loop();
+        !self.over.get()
+    }
+
+    /// Looks at the clock: is it time to yield, or to sleep?
+    #[inline(never)]
+    fn look(&self, round: u32, ground: &impl Ground) {
+        let now = ground.now_ns();
+        if self.begun.get() == 0 {
+            self.begun.set(now);
+            self.looked.set(now);
+        }
+        let before = self.looked.replace(now);
+        let lasted = now.saturating_sub(self.begun.get());
+        let yields = lasted > self.next_yield.get();
+        if yields {
+            self.next_yield.set(2 * lasted);
+        }
+        if yields && ground.is_shared() {
+            self.yielded.set(round);
+            ground.give_away();
+            self.looked.set(ground.now_ns());
+        }
+        self.lost.set(now.saturating_sub(before).max(self.looked.get().saturating_sub(now)) > LATE_NS);
+        self.over.set(self.lost.get() || lasted > self.spin_ns.get());
+    }
+
+    /// The waiter has slept, and is awake.
+    #[cold]
+    pub fn wakes(&self, ground: &impl Ground) {
+        if self.begun.get() != 0 {
+            self.overlong.set(ground.now_ns().saturating_sub(self.begun.get()) > self.limit_ns);
+        }
     }
 
     /// A new wait begins: what did the last one teach?
     #[inline]
     fn judge(&self) {
-        let (rounds, spin) = (self.rounds.get(), self.spin.get());
-        if rounds < spin {
-            // It ended by spinning, as most do; short of that nothing is to be changed.
+        if self.round.get() < self.eager.get() {
+            // It was over at once, as most are; short of that nothing is to be changed.
             if self.strikes.get() != 0 {
-                self.strikes.set(0);
-                self.spin.set(PATIENT);
+                self.find_patience();
             }
         } else {
-            self.judge_yields(rounds);
+            self.judge_long();
         }
+    }
+
+    fn find_patience(&self) {
+        self.strikes.set(0);
+        self.eager.set(if self.limit_ns == 0 { IMPATIENT } else { EAGER });
     }
 
     #[cold]
-    fn judge_yields(&self, rounds: u32) {
+    fn judge_long(&self) {
+        let in_yield = self.yielded.replace(NEVER) == self.round.get() && !self.over.get();
+        let (lost, overlong) = (self.lost.replace(false), self.overlong.replace(false));
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
-        if !self.yields(rounds) {
-            // It slept: the peer was slow, wherever it runs.
-            self.strikes.set(0);
-            self.spin.set(PATIENT);
-            return;
+        if in_yield {
+            self.strikes.set(self.strikes.get().saturating_add(1));
+            let probe = waits.is_multiple_of(PROBE_EVERY);
+            self.eager.set(if self.strikes.get() < STRIKES || probe { EAGER } else { IMPATIENT });
+        } else {
+            self.find_patience();
         }
-        let strikes = self.strikes.get().saturating_add(1);
-        self.strikes.set(strikes);
-        let probe = waits.is_multiple_of(PROBE_EVERY);
-        self.spin.set(if strikes < STRIKES || probe { PATIENT } else { IMPATIENT });
-    }
-}
-
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience::new()
+        self.long.set(if overlong { self.long.get().saturating_add(1) } else { 0 });
+        if self.early.get() > 0 {
+            // Such a wait tells nothing of the core. After the last of them the first loss counts as the second.
+            self.early.set(self.early.get() - 1);
+        } else {
+            self.losses.set(if lost { self.losses.get() + 1 } else { 0 });
+            if self.losses.get() >= LOSSES {
+                self.losses.set(LOSSES - 1);
+                self.early.set(EARLY_WAITS);
+            }
+        }
+        let early = self.early.get() > 0 || self.long.get() >= STRIKES;
+        self.spin_ns.set(if early { EARLY_NS.min(self.limit_ns) } else { self.limit_ns });
+        self.next_yield.set(if early { u64::MAX } else { EARLY_NS });
+        self.begun.set(0);
+        self.over.set(false);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A wait whose message comes after `rounds` empty rounds.
-    fn wait(patience: &Patience, rounds: u32) {
-        for round in 0..=rounds {
-            if !patience.spins(round) {
-                patience.yields(round);
-            }
-        }
-    }
-
-    /// For how many rounds the next wait would spin.
-    fn spins(patience: &Patience) -> u32 {
-        (0..).find(|round| !patience.spins(*round)).unwrap()
-    }
-
-    #[test]
-    fn answers_that_come_while_spinning_keep_a_waiter_patient() {
-        let patience = Patience::new();
-        for rounds in [3, 500, 0, 1400, 20] {
-            wait(&patience, rounds);
-        }
-        assert_eq!(spins(&patience), PATIENT);
-    }
-
-    #[test]
-    fn answers_that_come_with_the_first_yield_again_and_again_make_it_impatient() {
-        let patience = Patience::new();
-        for _ in 0..STRIKES {
-            wait(&patience, PATIENT + 1);
-        }
-        assert_eq!(spins(&patience), IMPATIENT);
-    }
-
-    #[test]
-    fn one_late_answer_does_not() {
-        let patience = Patience::new();
-        wait(&patience, PATIENT + 1);
-        wait(&patience, 10);
-        wait(&patience, PATIENT + 1);
-        assert_eq!(spins(&patience), PATIENT);
-    }
-
-    #[test]
-    fn an_answer_by_spinning_and_a_wait_that_ends_in_sleep_give_patience_back() {
-        for rounds in [5, IMPATIENT + IMPATIENT_YIELDS] {
-            let patience = Patience::new();
-            for _ in 0..STRIKES {
-                wait(&patience, PATIENT + 1);
-            }
-            wait(&patience, rounds);
-            assert_eq!(spins(&patience), PATIENT, "after {rounds} rounds");
-        }
-    }
-
-    #[test]
-    fn an_impatient_waiter_probes_now_and_then() {
-        let patience = Patience::new();
-        for _ in 0..STRIKES {
-            wait(&patience, PATIENT + 1);
-        }
-        // Each wait ends in the first yield, as if the peer sat on the same core.
-        let probes = (0..4 * PROBE_EVERY).filter(|_| {
-            patience.spins(0);
-            let spin = patience.spin.get();
-            (1..=spin).for_each(|round| _ = patience.spins(round));
-            spin == PATIENT
-        });
-        assert_eq!(probes.count(), 4);
-    }
-}
+#[path = "patience_tests.rs"]
+mod tests;

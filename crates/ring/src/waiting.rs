@@ -1,21 +1,20 @@
 //! When a waiting rank of a host spins, yields and sleeps.
 //!
 //! Decided from the number of ranks and of the cores they share: with a core for every rank, spinning gives the best latency; with
-//! fewer, it keeps the awaited rank from running. How long it is worth spinning is [learnt](crate::patience).
+//! fewer, it keeps the awaited rank from running. How long it is worth spinning is [learnt](crate::patience), unless the user
+//! [says](Manner) what to do.
 //!
 //! **Invariant:** a rank sleeps only on its own doorbell, and only after it has announced that, run the barrier that the
 //! doorbell asks for, and looked for work once more.
+
+use core::hint::spin_loop;
 
 use fabric::{Idle, Woke};
 
 use crate::doorbell::Doorbell;
 use crate::linux::{HeavyBarrier, Sharing, futex_wait, futex_wake, yield_core};
-use crate::patience::Patience;
+use crate::patience::{Ground, LIMIT_NS, Manner, Patience};
 use crate::sync::{Ordering, fence};
-
-/// Empty rounds before a waiter with a core of its own uses `pause`: the answer of a peer that is awake comes sooner than
-/// one `pause` (some 140 cycles on recent x86 cores) would let it be noticed.
-const EAGER_ROUNDS: u32 = 512;
 
 /// Yields before a waiter that shares its core sleeps. Few: each one delays the rank that has something to do.
 const CROWDED_YIELD_ROUNDS: u32 = 2;
@@ -24,11 +23,15 @@ const CROWDED_YIELD_ROUNDS: u32 = 2;
 /// its own, and a second where ten others want it.
 const LOOK_EVERY: u32 = 1 << 6;
 
+/// The same for one that only spins: some milliseconds.
+const SPINS_A_LOOK: u32 = 1 << 16;
+
 /// How one rank (or one worker thread) waits and wakes others.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting {
     /// Every waiter has a core of its own.
     roomy: bool,
+    manner: Manner,
     sharing: Sharing,
     /// The heavy barriers of sleepers reach this process: its posts need no fence where the receiver has promised one.
     registered: bool,
@@ -45,16 +48,16 @@ impl Waiting {
     }
 
     /// For one of `ranks` waiters on `cores` cores, which sleeps on `bell`. All of them register for heavy barriers, if the
-    /// kernel lets them. Only those with a core of their own promise to run them: the others sleep so often that an
-    /// interrupt on every core each time would cost more than the posters' fences.
-    pub fn new(ranks: usize, cores: usize, sharing: Sharing, bell: &Doorbell) -> Waiting {
+    /// kernel lets them. Only those with a core of their own promise to run them: the others, and those who are told to, sleep so often
+    /// that an interrupt on every core each time would cost more than the posters' fences.
+    pub fn new(ranks: usize, cores: usize, manner: Manner, sharing: Sharing, bell: &Doorbell) -> Waiting {
         let registration = HeavyBarrier::register(sharing);
         let roomy = ranks <= cores;
-        let heavy = registration.filter(|_| roomy);
+        let heavy = registration.filter(|_| roomy && manner != Manner::Sleep);
         if heavy.is_some() {
             bell.promise_heavy_barrier();
         }
-        Waiting { roomy, sharing, registered: registration.is_some(), heavy, for_room: registration }
+        Waiting { roomy, manner, sharing, registered: registration.is_some(), heavy, for_room: registration }
     }
 
     /// Makes the promise of [`new`](Waiting::new) at another doorbell that this waiter sleeps on.
@@ -65,31 +68,54 @@ impl Waiting {
     }
 
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
-    pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
-        Waiting { roomy, sharing, registered: false, heavy: None, for_room: None }
+    pub const fn fenced(roomy: bool, manner: Manner, sharing: Sharing) -> Waiting {
+        Waiting { roomy, manner, sharing, registered: false, heavy: None, for_room: None }
+    }
+
+    /// For those who wake others and never wait themselves.
+    pub const fn waker(sharing: Sharing) -> Waiting {
+        Waiting::fenced(false, Manner::Sleep, sharing)
+    }
+
+    /// The patience of a waiter that begins.
+    pub const fn patience(&self) -> Patience {
+        Patience::new(match self.manner {
+            Manner::Adaptive(limit_ns) => limit_ns,
+            Manner::Spin => LIMIT_NS,
+            Manner::Sleep => 0,
+        })
     }
 
     /// Spends the first rounds of a wait. `None` when it is time to sleep.
     #[inline(always)]
-    pub fn bides(&self, patience: &Patience, rounds: u32, idle: Idle) -> Option<Woke> {
-        if self.roomy && patience.spins(rounds) {
-            if rounds >= EAGER_ROUNDS {
-                core::hint::spin_loop();
-            }
+    pub fn bides(&self, patience: &Patience, ground: &impl Ground, rounds: u32, idle: Idle) -> Option<Woke> {
+        if self.spins(patience, ground, rounds) {
             return Some(Woke::Again);
         }
-        self.yields(patience, rounds, idle)
+        self.yields(rounds, idle)
     }
 
+    /// Spends a round by spinning, as patience lasts where there is a core for that.
+    #[inline(always)]
+    pub fn spins(&self, patience: &Patience, ground: &impl Ground, rounds: u32) -> bool {
+        self.roomy && patience.lasts(rounds, ground)
+    }
+
+    /// Spends a round after those: yields, unless it is time to sleep.
     #[cold]
-    fn yields(&self, patience: &Patience, rounds: u32, idle: Idle) -> Option<Woke> {
-        let early = if self.roomy { patience.yields(rounds) } else { rounds < CROWDED_YIELD_ROUNDS };
-        let yields = early || idle == Idle::Briefly;
-        if !yields {
-            return None;
-        }
-        yield_core();
-        Some(if rounds % LOOK_EVERY == LOOK_EVERY - 1 { Woke::Look } else { Woke::Again })
+    pub fn yields(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        let every = if self.roomy && self.manner == Manner::Spin {
+            spin_loop();
+            SPINS_A_LOOK
+        } else {
+            let early = !self.roomy && rounds < CROWDED_YIELD_ROUNDS;
+            if !(early || idle == Idle::Briefly || self.manner == Manner::Spin) {
+                return None;
+            }
+            yield_core();
+            LOOK_EVERY
+        };
+        Some(if rounds % every == every - 1 { Woke::Look } else { Woke::Again })
     }
 
     /// Announces sleep on `bell` (see [`Doorbell::arm`]).

@@ -57,6 +57,7 @@ pub(crate) fn run_on_call<T: Send>(
 ) -> Vec<Outcome<T>> {
     let mut options = Options {
         workers: cluster.cores,
+        manner: cluster.settings.manner,
         unwind_stalled: cluster.unwind_stalled,
         summons: summons.clone(),
         ..Options::new(cluster.ranks)

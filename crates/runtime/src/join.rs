@@ -52,6 +52,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
         ranks: invitation.size,
         nodes: invitation.nodes,
         cores: invitation.cores as usize,
+        manner: settings.manner,
         budget: None,
         cma: settings.cma,
         launcher: Some(invitation.launcher),

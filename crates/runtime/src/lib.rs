@@ -35,6 +35,6 @@ pub use lanes::{Lane, Lanes};
 pub use observe::Wish;
 pub use settings::{
     CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
-    is_agent_wanted, is_check_wanted, lanes_wanted,
+    WAIT_VARIABLE, WAITS, is_agent_wanted, is_check_wanted, lanes_wanted,
 };
 pub use turnstile::{Turnstile, TurnstileGate};

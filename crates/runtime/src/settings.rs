@@ -2,11 +2,13 @@
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
 //! never silently the default. So is the algorithm of every collective that has several (`CORELACE_BCAST_ALGORITHM`). `CORELACE_CHECK` asks for checks of how the program uses MPI. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
+//! `CORELACE_WAIT` and `CORELACE_SPIN_US` say how ranks wait.
 
 use std::fmt;
 
 use engine::{Protocol, Rank, Tuning};
 use fabric::{Fabric, Route};
+use ring::patience::{LIMIT_NS, Manner};
 
 use crate::variables::{Control, Setting, Values, controls};
 
@@ -18,6 +20,15 @@ pub const AGENT_VARIABLE: &str = "CORELACE_AGENT";
 
 /// The environment variable that says how many lanes communicators are spread over, in a process whose threads call at once.
 pub const LANES_VARIABLE: &str = "CORELACE_LANES";
+
+/// The environment variable that says how ranks wait; `mpirun --wait` sets it.
+pub const WAIT_VARIABLE: &str = "CORELACE_WAIT";
+
+/// The environment variable that says for how many microseconds a rank spins at most before it sleeps.
+const SPIN_VARIABLE: &str = "CORELACE_SPIN_US";
+
+/// What [`WAIT_VARIABLE`] can be, the default first.
+pub const WAITS: [&str; 3] = ["adaptive", "spin", "sleep"];
 
 /// The environment variable that says whether processes may read each other's memory.
 const CMA_VARIABLE: &str = "CORELACE_CMA";
@@ -38,6 +49,8 @@ pub struct Settings {
     pub cma: bool,
     /// Which protocol carries messages.
     pub protocol: Protocol,
+    /// How ranks wait that have nothing to do.
+    pub manner: Manner,
 }
 
 /// A setting that makes no sense.
@@ -88,7 +101,8 @@ impl Settings {
         switch(AGENT_VARIABLE, lookup(AGENT_VARIABLE))?;
         InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
         lanes(lookup(LANES_VARIABLE))?;
-        Ok(Settings { tuning, algorithms, cma, protocol })
+        let manner = manner(lookup(WAIT_VARIABLE), lookup(SPIN_VARIABLE))?;
+        Ok(Settings { tuning, algorithms, cma, protocol, manner })
     }
 
     /// Reads the settings of this process.
@@ -152,6 +166,45 @@ fn cma(value: Option<String>) -> Result<bool, SettingsError> {
             expected: "on or off".into(),
         }),
     }
+}
+
+/// How ranks wait, by the values of the two variables.
+fn manner(wait: Option<String>, spin: Option<String>) -> Result<Manner, SettingsError> {
+    let limit_us = match spin {
+        None => LIMIT_NS / 1000,
+        Some(value) => {
+            value.parse().ok().filter(|us| *us <= LONGEST_SPIN_US).ok_or_else(|| SettingsError {
+                variable: SPIN_VARIABLE.into(),
+                value,
+                expected: format!("a number of microseconds, 0 to {LONGEST_SPIN_US}"),
+            })?
+        }
+    };
+    match wait.as_deref() {
+        None | Some("adaptive") => Ok(Manner::Adaptive(limit_us * 1000)),
+        Some("spin") => Ok(Manner::Spin),
+        Some("sleep") => Ok(Manner::Sleep),
+        Some(other) => Err(SettingsError {
+            variable: WAIT_VARIABLE.into(),
+            value: other.into(),
+            expected: format!("one of: {}", WAITS.join(" ")),
+        }),
+    }
+}
+
+/// Ten seconds: whoever wants longer wants [`Manner::Spin`].
+const LONGEST_SPIN_US: u64 = 10_000_000;
+
+/// The microseconds of [`SPIN_VARIABLE`], and the place of the value of [`WAIT_VARIABLE`] in [`WAITS`]. Values that make no sense were refused by
+/// [`Settings`].
+pub(crate) fn waits_wanted() -> (u64, usize) {
+    let value = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let limit = match manner(None, value(SPIN_VARIABLE)) {
+        Ok(Manner::Adaptive(limit_ns)) => limit_ns,
+        _ => LIMIT_NS,
+    };
+    let wait = value(WAIT_VARIABLE).and_then(|wait| WAITS.iter().position(|known| *known == wait));
+    (limit / 1000, wait.unwrap_or(0))
 }
 
 /// Whether processes may read each other's memory. A value that makes no sense was refused by [`Settings`].
@@ -301,6 +354,24 @@ mod tests {
         assert_eq!(error, "CORELACE_LANES is \"9\", expected 1 to 8");
         assert!(read("0").is_err() && read("many").is_err());
         assert_eq!(lanes(None).ok(), Some(8));
+    }
+
+    #[test]
+    fn ranks_wait_as_the_user_says() {
+        let read = |wait: Option<&str>, spin: Option<&str>| {
+            manner(wait.map(str::to_string), spin.map(str::to_string)).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(None, None), Ok(Manner::default()));
+        assert_eq!(read(Some("adaptive"), Some("250")), Ok(Manner::Adaptive(250_000)));
+        assert_eq!(read(Some("spin"), None), Ok(Manner::Spin));
+        assert_eq!(read(Some("sleep"), Some("9")), Ok(Manner::Sleep));
+        let wrong = read(Some("hurry"), None).unwrap_err();
+        assert_eq!(wrong, "CORELACE_WAIT is \"hurry\", expected one of: adaptive spin sleep");
+        for value in ["-1", "4ms", "", "10000001"] {
+            let wrong = read(None, Some(value)).unwrap_err();
+            let expected = "a number of microseconds, 0 to 10000000";
+            assert_eq!(wrong, format!("CORELACE_SPIN_US is \"{value}\", expected {expected}"));
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Lane {
 
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.
     pub(crate) fn wait_for_direct(&self) -> Result<Status> {
-        let mut rounds = 0;
+        let mut rounds = 0_u32;
         let mut stretch = 0;
         let mut shown = false;
         if self.parks_first {
@@ -88,7 +88,7 @@ impl Lane {
                 core.idle()
             };
             stretch = self.rest_in_direct(rounds, idle, stretch)?;
-            rounds += 1;
+            rounds = rounds.wrapping_add(1);
         }
     }
 

@@ -95,6 +95,21 @@ impl Lane {
         }
     }
 
+    /// One round of a wait that does not sleep, as long as the fabric thinks right. `None` when it is time to.
+    #[inline]
+    pub fn bide(&self, rounds: u32) -> Option<Woke> {
+        /// The same where threads take turns: there a fabric's patience is for those who may sleep.
+        const GATED: u32 = 1500;
+        if self.gate.get().is_some() {
+            return (rounds < GATED).then(|| self.park(rounds, Idle::Briefly));
+        }
+        match self.services.serve(self.fabric(), rounds) {
+            Served::Some => Some(Woke::Again),
+            Served::None(rounds) => self.fabric.bide(rounds, Idle::UntilWoken),
+            Served::NoneYet(rounds) => Some(self.wait_outside(rounds)),
+        }
+    }
+
     /// One round of a wait in which somebody waits for what the fabric does not tell of: an alarm may be rung for that, or not, and nobody is to take the rank for
     /// one that waits for ever.
     #[cold]

@@ -11,9 +11,6 @@ use crate::progress::tables::watch::Waits;
 use crate::values::error::Result;
 use crate::values::memory::words;
 
-/// Rounds of a wait for memory in which a rank does not sleep, if it has a core of its own.
-const AWAKE: u32 = 256;
-
 impl Lane {
     /// Handles letters and moves what waits; returns how much was done. Never waits.
     #[inline]
@@ -61,14 +58,56 @@ impl Lane {
     /// As [`wait_until`](Lane::wait_until), for what is said.
     #[inline]
     pub fn wait_about(&self, interest: Interest<'_>, done: impl FnMut(&Lane) -> bool) -> Result<()> {
-        self.wait_unless(interest, done, |core, fabric| core.check_fault(fabric))
+        self.wait_unless(interest, 0, done, |core, fabric| core.check_fault(fabric))
+    }
+
+    /// Makes progress until `done` holds, which is a matter of memory that others write, as long as it is worth staying awake for that: the rounds that this took, for
+    /// [`wait_asleep`](Lane::wait_asleep). None if it holds. Where cores are shared, it only yields, for so many rounds.
+    #[inline]
+    pub fn wait_awake(
+        &self,
+        interest: Interest<'_>,
+        yields: u32,
+        done: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<u32>> {
+        let own_core = self.fabric().caps().own_cores;
+        let (mut rounds, mut stretch) = (0_u32, 0);
+        loop {
+            if done() {
+                return Ok(None);
+            }
+            self.progress();
+            self.core.borrow_mut().check_fault(self.fabric())?;
+            let woke = if own_core {
+                self.bide(rounds)
+            } else {
+                (rounds < yields).then(|| self.park(rounds, Idle::Briefly))
+            };
+            match woke {
+                None => return Ok(Some(rounds)),
+                Some(Woke::Again) => {}
+                Some(woke) => stretch = self.look_up(woke, stretch, interest)?,
+            }
+            rounds = rounds.wrapping_add(1);
+        }
+    }
+
+    /// As [`wait_about`](Lane::wait_about), for a rank that has waited for so many rounds.
+    #[inline]
+    pub fn wait_asleep(
+        &self,
+        interest: Interest<'_>,
+        rounds: u32,
+        done: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        self.wait_unless(interest, rounds, |_| done(), |core, fabric| core.check_fault(fabric))
     }
 
     /// Makes progress until requests are complete, as `done` tells: those of a poisoned rank end, and until then they are waited for.
     /// Fails only with [`Error::Stalled`](crate::Error::Stalled).
     #[inline]
     pub fn wait_for_requests(&self, interest: Interest<'_>, done: impl FnMut(&Lane) -> bool) -> Result<()> {
-        self.wait_unless(interest, done, |core, fabric| {
+        self.wait_unless(interest, 0, done, |core, fabric| {
             core.sweep(fabric);
             Ok(())
         })
@@ -78,10 +117,10 @@ impl Lane {
     fn wait_unless(
         &self,
         interest: Interest<'_>,
+        mut rounds: u32,
         mut done: impl FnMut(&Lane) -> bool,
         check: impl Fn(&mut Core, &dyn Fabric) -> Result<()>,
     ) -> Result<()> {
-        let mut rounds = 0;
         let mut stretch = 0;
         let mut shown = false;
         loop {
@@ -120,7 +159,7 @@ impl Lane {
             if woke != Woke::Again {
                 stretch = self.look_up(woke, stretch, interest)?;
             }
-            rounds += 1;
+            rounds = rounds.wrapping_add(1);
         }
     }
 
@@ -171,20 +210,9 @@ impl Lane {
         sleeps: &AtomicU32,
         done: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        let awake = if self.fabric().caps().own_cores { AWAKE } else { 0 };
-        for rounds in 0..awake {
-            if done() {
-                return Ok(());
-            }
-            self.progress();
-            self.core.borrow_mut().check_fault(self.fabric())?;
-            let woke = self.park(rounds, Idle::Briefly);
-            if woke != Woke::Again {
-                self.look_up_polling(woke, rounds, interest)?;
-            }
-        }
+        let Some(rounds) = self.wait_awake(interest, 0, done)? else { return Ok(()) };
         words::lie_down(sleeps);
-        let waited = self.wait_about(interest, |_| done());
+        let waited = self.wait_asleep(interest, rounds, done);
         words::get_up(sleeps);
         waited
     }

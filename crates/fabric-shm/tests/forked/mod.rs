@@ -6,7 +6,7 @@ use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use corelace_fabric_shm::{Options, ShmFabric, create_segment};
+use corelace_fabric_shm::{Manner, Options, ShmFabric, create_segment};
 use fabric::{
     Audience, Fabric, Idle, Lane, Lost, Mailbox, Mover, Node, Park, Portal, PortalError, PostError, Region,
     Shape, Signal,
@@ -114,7 +114,16 @@ pub fn failures_are_noticed() {
 }
 
 fn options(me: u32, ranks: u32) -> Options {
-    Options { me: Node(me), ranks, nodes: ranks, cores: 1, budget: None, cma: true, launcher: None }
+    Options {
+        me: Node(me),
+        ranks,
+        nodes: ranks,
+        cores: 1,
+        manner: Manner::default(),
+        budget: None,
+        cma: true,
+        launcher: None,
+    }
 }
 
 /// The lanes of two ranks, all at once: what is posted in one comes out there, and memory is reached from each.

@@ -125,7 +125,7 @@ fn algorithms_of(collective: &'static str, first: &'static str) -> Control {
 }
 
 /// What the environment says once.
-fn fixed() -> [Control; 5] {
+fn fixed() -> [Control; 7] {
     let control = |name: &str, what: &str, values, value, audience| Control {
         name: name.to_owned(),
         what: what.to_owned(),
@@ -157,6 +157,20 @@ fn fixed() -> [Control; 5] {
             "lanes that communicators are spread over in a process whose threads call at once",
             Values::Number,
             || u64::from(settings::lanes_wanted()),
+            Audience::Tuner,
+        ),
+        control(
+            "wait",
+            "how a rank waits: it spins while that is worth it and then sleeps, or never sleeps, or sleeps at once",
+            Values::Choice(settings::WAITS.to_vec()),
+            || settings::waits_wanted().1 as u64,
+            Audience::User,
+        ),
+        control(
+            "spin_us",
+            "microseconds for which a rank with a core of its own spins at most before it sleeps",
+            Values::Number,
+            || settings::waits_wanted().0,
             Audience::Tuner,
         ),
         control(

@@ -6,8 +6,6 @@
 use core::hint;
 use core::sync::atomic::AtomicU64;
 
-use fabric::{Idle, Woke};
-
 use crate::lane::statement::Interest;
 use crate::lane::{Lane, signals};
 use crate::schedule::{Builder, Call, Identity};
@@ -20,10 +18,7 @@ use crate::values::memory::board::{Board, Said};
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
 const GLANCES: u32 = 64;
 
-/// Rounds of a wait in which a member with a core of its own does not sleep: some 50 us.
-pub(super) const AWAKE: u32 = 1500;
-
-/// Rounds in which one that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
+/// Rounds of a wait in which a member that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
 pub(super) const YIELDS: u32 = 512;
 
 /// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
@@ -318,26 +313,15 @@ impl<'a> Turn<'a> {
     }
 
     #[cold]
-    fn wait_long(&self, seat: u32, done: &dyn Fn() -> bool) -> Result<()> {
+    fn wait_long(&self, seat: u32, mut done: &dyn Fn() -> bool) -> Result<()> {
         let lane = self.lane;
         let interest = Interest::Collective(self.identity);
-        let mut stretch = 0;
-        for rounds in 0..if self.board.ways.own_cores { AWAKE } else { YIELDS } {
-            if done() {
-                return Ok(());
-            }
-            lane.progress();
-            lane.core.borrow_mut().check_fault(lane.fabric())?;
-            let woke = lane.park(rounds, Idle::Briefly);
-            if woke != Woke::Again {
-                stretch = lane.look_up(woke, stretch, interest)?;
-            }
-        }
+        let Some(rounds) = lane.wait_awake(interest, YIELDS, &mut done)? else { return Ok(()) };
         let before = self.board.lie_down(Some(seat));
         if self.board.ways.light {
             lane.fabric().fence_all();
         }
-        let waited = lane.wait_about(interest, |_| done());
+        let waited = lane.wait_asleep(interest, rounds, &mut done);
         self.board.get_up(before);
         waited
     }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::lane::Lane;
 use crate::lane::board::short::{self, Awaits};
-use crate::lane::board::turn::{AWAKE, Turn, YIELDS};
+use crate::lane::board::turn::{Turn, YIELDS};
 use crate::schedule::{Boarding, Builder, Call, Schedule, Stage, Step, Steps, Taken};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
@@ -95,9 +95,13 @@ impl Lane {
     #[cold]
     #[inline(never)]
     pub fn park_aboard(&self, rounds: u32, idle: Idle) -> Woke {
-        let awake = if self.fabric().caps().own_cores { AWAKE } else { YIELDS };
-        if rounds < awake {
-            return self.park_now(rounds, Idle::Briefly);
+        let awake = if self.fabric().caps().own_cores {
+            self.bide(rounds)
+        } else {
+            (rounds < YIELDS).then(|| self.park_now(rounds, Idle::Briefly))
+        };
+        if let Some(woke) = awake {
+            return woke;
         }
         let lying: SmallVec<[(Rc<Board>, u32); 4]> =
             self.boards_in_use().into_iter().map(|board| (board.clone(), board.lie_down(None))).collect();
