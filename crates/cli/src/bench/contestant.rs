@@ -7,6 +7,13 @@ use std::process::Command;
 use std::time::Instant;
 
 use super::figure::Sample;
+use super::instructions::Step;
+
+/// What a run said.
+pub struct Printed {
+    pub samples: Vec<Sample>,
+    pub steps: Vec<Step>,
+}
 
 /// An installation, and how its ranks run.
 pub struct Contestant {
@@ -15,6 +22,7 @@ pub struct Contestant {
     launch: Vec<OsString>,
     programs: HashMap<&'static str, PathBuf>,
     ours: bool,
+    are_processes: bool,
 }
 
 impl Contestant {
@@ -26,6 +34,7 @@ impl Contestant {
             launch: vec!["--ranks".into(), ranks.into()],
             programs: HashMap::new(),
             ours: true,
+            are_processes: ranks == "process",
         }
     }
 
@@ -41,7 +50,14 @@ impl Contestant {
         }
         let prefix = prefix.canonicalize().map_err(|error| format!("{}: {error}", prefix.display()))?;
         let name = prefix.file_name().unwrap_or(prefix.as_os_str()).to_string_lossy().into_owned();
-        Ok(Contestant { name, prefix, launch: Vec::new(), programs: HashMap::new(), ours: false })
+        Ok(Contestant {
+            name,
+            prefix,
+            launch: Vec::new(),
+            programs: HashMap::new(),
+            ours: false,
+            are_processes: true,
+        })
     }
 
     /// The name in tables.
@@ -51,7 +67,11 @@ impl Contestant {
 
     /// Whether it can run this program.
     pub fn takes(&self, source: &str) -> bool {
-        self.ours || source != super::TRACED
+        match source {
+            super::TRACED => self.ours,
+            super::COUNTED => self.are_processes,
+            _ => true,
+        }
     }
 
     /// Compiles a program, once.
@@ -74,7 +94,7 @@ impl Contestant {
     }
 
     /// Runs a program and reads its figures; the time from start to end is one more.
-    pub fn run(&self, source: &str, ranks: u32, quick: bool) -> Result<Vec<Sample>, String> {
+    pub fn run(&self, source: &str, ranks: u32, quick: bool) -> Result<Printed, String> {
         let mut launch = self.command("mpiexec");
         let program = &self.programs[source];
         launch.args(&self.launch).arg("-n").arg(ranks.to_string());
@@ -90,8 +110,8 @@ impl Contestant {
             let why = format!("{source} on {ranks} ranks: {}", String::from_utf8_lossy(&output.stderr));
             return Err(self.failed("mpiexec", &why));
         }
-        let mut samples: Vec<Sample> =
-            String::from_utf8_lossy(&output.stdout).lines().filter_map(Sample::parse).collect();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut samples: Vec<Sample> = text.lines().filter_map(Sample::parse).collect();
         if source == "idle.c" {
             samples.push(Sample {
                 name: "start".into(),
@@ -100,7 +120,7 @@ impl Contestant {
                 unit: "ms".into(),
             });
         }
-        Ok(samples)
+        Ok(Printed { samples, steps: text.lines().filter_map(Step::parse).collect() })
     }
 
     /// A tool of the installation, in the environment that it needs. Some refuse to run as root or on few cores unless told.

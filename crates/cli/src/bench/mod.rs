@@ -5,6 +5,7 @@
 
 mod contestant;
 mod figure;
+mod instructions;
 mod plot;
 mod table;
 
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use contestant::Contestant;
-use figure::{Figures, Sample};
+use figure::Figures;
 
 /// The arguments of `corelace bench`.
 #[derive(Args, Debug)]
@@ -36,6 +37,9 @@ pub struct BenchArgs {
     /// Only figures whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Show by function what the instructions of a message are.
+    #[arg(long)]
+    breakdown: bool,
 }
 
 /// One program run with a number of ranks.
@@ -55,6 +59,9 @@ const IDLE: &str = include_str!("../../bench/idle.c");
 /// The program that is run with a trace, which only this MPI has.
 const TRACED: &str = "traced.c";
 const TRACED_TEXT: &str = include_str!("../../bench/traced.c");
+/// The program that counts its ranks' instructions, which have to be processes.
+const COUNTED: &str = "instructions.c";
+const COUNTED_TEXT: &str = include_str!("../../bench/instructions.c");
 const COLLECTIVES: &[&str] = &["barrier", "bcast", "allreduce", "allgather", "alltoall"];
 const ONE_SIDED: &[&str] = &[
     "rma-put",
@@ -79,7 +86,7 @@ const FILE_FIGURES: &[&str] = &[
     "files-segments-read",
 ];
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
     Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
     Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
@@ -88,6 +95,7 @@ const CASES: [Case; 8] = [
     Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
     Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
     Case { source: TRACED, text: TRACED_TEXT, ranks: 2, prints: &["trace"] },
+    Case { source: COUNTED, text: COUNTED_TEXT, ranks: 2, prints: &["instructions"] },
 ];
 
 /// Runs the benchmark with this installation as the first contestant.
@@ -126,12 +134,16 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
     let pairs = || pairs().filter(|(case, contestant)| contestant.takes(case.source));
     let turns = args.rounds as usize * pairs().count();
     let mut turn = 0;
+    let mut steps = Vec::new();
     for _ in 0..args.rounds {
         for (case, contestant) in pairs() {
             turn += 1;
             progress(turn, turns, contestant.name(), case.source, case.ranks);
-            let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
-            figures.add(contestant.name(), case.ranks, samples);
+            let printed = contestant.run(case.source, case.ranks, args.quick)?;
+            figures.add(contestant.name(), case.ranks, printed.samples);
+            if case.source == COUNTED && contestant.name() == contestants[0].name() {
+                steps = printed.steps;
+            }
         }
     }
     clear_progress();
@@ -144,6 +156,9 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
     } else {
         table::text(&figures, &names)
     })?;
+    if args.breakdown {
+        crate::say(&instructions::breakdown(&steps))?;
+    }
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::latency(&figures, &names))
             .map_err(|error| format!("--plot {}: {error}", file.display()))?;
