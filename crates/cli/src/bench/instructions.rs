@@ -1,9 +1,19 @@
 //! Instructions of one message, by function: what the lines `step send|receive MODULE+0xADDRESS` of `instructions.c` add up to.
+//!
+//! An installed library has no names. Its archive has them, and is linked into a library for this one run.
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use symbols::{Spot, Symbols};
+
+use super::contestant::Turn;
+use super::rounds::Plan;
+use super::suite::COUNTED;
+use crate::prefix::Prefix;
+use crate::runners::Runners;
 
 /// One executed instruction: of which call, and where.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,8 +33,46 @@ impl Step {
     }
 }
 
+/// Runs the program once more with a library that has names, if it is part of the plan, and adds up its steps.
+pub fn breakdown(
+    plan: &Plan<'_>,
+    prefix: &Prefix,
+    workshop: &Path,
+    runners: &Runners,
+) -> Result<String, String> {
+    let case = plan.cases.iter().find(|case| case.program == COUNTED);
+    let case =
+        case.ok_or("--breakdown shows what instructions a message takes, expected the suite instructions")?;
+    let taker =
+        plan.contestants.iter().find(|contestant| contestant.is_ours && contestant.takes(case, false));
+    let taker =
+        taker.ok_or("--breakdown needs ranks that are processes, expected --ranks with process in it")?;
+    let library = named_library(prefix, workshop)?;
+    let environment = &[("LD_PRELOAD", library.into_os_string())];
+    let turn = Turn { workshop, quick: plan.quick, limit: plan.limit, runners, environment };
+    let printed = taker.run(&plan.installations[taker.installation], case, &turn)?;
+    match printed.failure {
+        Some(failure) => Err(format!("--breakdown: {}: {}", case.program.file, failure.long)),
+        None => Ok(by_function(&printed.steps)),
+    }
+}
+
+/// The library, linked from its archive without taking names away.
+fn named_library(prefix: &Prefix, workshop: &Path) -> Result<PathBuf, String> {
+    let library = workshop.join("libmpi_abi.so.1");
+    let mut link = Command::new("cc");
+    link.args(["-shared", "-Wl,-soname,libmpi_abi.so.1", "-Wl,--gc-sections", "-Wl,--whole-archive"]);
+    link.arg(prefix.lib().join("libmpi_abi.a")).args(["-Wl,--no-whole-archive", "-Wl,--as-needed"]);
+    link.args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc", "-o"]).arg(&library);
+    let output = link.output().map_err(|error| format!("--breakdown: cc: {error}"))?;
+    match output.status.success() {
+        true => Ok(library),
+        false => Err(format!("--breakdown: cc: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
+
 /// A table: instructions of each call, by function, most first.
-pub fn breakdown(steps: &[Step]) -> String {
+fn by_function(steps: &[Step]) -> String {
     let mut symbols = Symbols::new();
     let mut calls: Vec<(&str, HashMap<String, usize>)> = Vec::new();
     for step in steps {
@@ -36,6 +84,8 @@ pub fn breakdown(steps: &[Step]) -> String {
         });
         *calls[at].1.entry(function).or_default() += 1;
     }
+    // In the order of a message's way.
+    calls.sort_by(|a, b| b.0.cmp(a.0));
     let mut text = String::new();
     for (call, functions) in calls {
         let total: usize = functions.values().sum();
@@ -58,7 +108,7 @@ mod tests {
         let lines = ["step send /nowhere/a+0x10", "step send /nowhere/b+0x10", "step send /nowhere/b+0x20"];
         let lines = lines.iter().chain(&["step receive /nowhere/a+0x10"]);
         let steps: Vec<Step> = lines.filter_map(|line| Step::parse(line)).collect();
-        let text = breakdown(&steps);
+        let text = by_function(&steps);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         assert_eq!(
             lines,
