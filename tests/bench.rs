@@ -4,46 +4,84 @@ use serde_json::Value;
 
 use crate::support::{PATIENCE, job::Job, tool};
 
+/// A quick round of these suites or figures.
+fn run(words: &[&str]) -> Value {
+    let mut bench = tool("corelace");
+    bench.args(["bench", "--quick", "--rounds", "1", "--json"]).args(words);
+    let printed = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
+    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"))
+}
+
+/// What there is of a figure by one contestant.
+fn samples<'v>(figure: &'v Value, contestant: &str) -> Option<&'v Vec<Value>> {
+    let cells = figure["cells"].as_array().expect("a list");
+    cells.iter().find(|cell| cell["contestant"] == contestant)?["samples"].as_array()
+}
+
+const BOTH: [&str; 2] = ["corelace process", "corelace fiber"];
+
+/// Holds that so many figures are measured by these contestants.
+fn gives_figures(words: &[&str], count: usize, contestants: &[&str]) {
+    let run = run(words);
+    assert_eq!(run["failures"], Value::Array(Vec::new()), "{run}");
+    let figures = run["figures"].as_array().expect("a list");
+    assert_eq!(figures.len(), count, "{run}");
+    for (figure, contestant) in
+        figures.iter().flat_map(|figure| contestants.iter().map(move |who| (figure, who)))
+    {
+        let samples = samples(figure, contestant).unwrap_or_else(|| panic!("{contestant}: {figure}"));
+        assert!(
+            matches!(&samples[..], [value] if value.as_f64().is_some_and(|value| value >= 0.0)),
+            "{figure}"
+        );
+    }
+}
+
 #[test]
 fn a_quick_benchmark_gives_figures_as_json() {
-    gives_figures("latency", 8);
+    gives_figures(&["p2p", "--only", "latency"], 12, &BOTH);
 }
 
 #[test]
 fn a_quick_benchmark_of_windows_gives_figures_as_json() {
     // Three operations of four sizes, two atomic ones, three synchronisations; on both kinds of memory.
-    gives_figures("rma", 3 * (3 * 4 + 2 + 3) + 2 * 3);
+    gives_figures(&["rma"], 3 * (3 * 4 + 2 + 3) + 2 * 3, &BOTH);
 }
 
-fn gives_figures(only: &str, count: usize) {
-    let mut bench = tool("corelace");
-    bench.args(["bench", "--quick", "--rounds", "1", "--only", only, "--json"]);
-    let printed = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
-    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
-    let contestants: Vec<_> =
-        report["contestants"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
-    assert!(contestants.contains(&"corelace process"), "{contestants:?}");
-    let figures = report["figures"].as_array().expect("a list");
-    assert_eq!(figures.len(), count, "{printed}");
-    for figure in figures {
-        assert!(figure["name"].as_str().expect("a name").contains(only), "{figure}");
-        for contestant in &contestants {
-            assert!(figure["values"][contestant].as_f64().is_some_and(|value| value > 0.0), "{figure}");
-        }
-    }
+#[test]
+fn scattered_data_pauses_and_overlap_are_measured_by_both_kinds_of_ranks() {
+    // Four kinds of data sent and packed; two figures of four pauses and the processor's time; two kinds of overlap.
+    gives_figures(&["types", "pause", "overlap"], 4 * 2 + (2 * 4 + 1) + 2, &BOTH);
+}
+
+#[test]
+fn threads_are_measured_by_processes() {
+    gives_figures(&["threads"], 2 * 3, &["corelace process"]);
+}
+
+#[test]
+fn the_instructions_of_a_message_are_the_same_number_each_time() {
+    let count = || {
+        let run = run(&["instructions", "--ranks", "process"]);
+        let figures = run["figures"].as_array().expect("a list");
+        let one = |figure: &Value| {
+            samples(figure, "corelace process").expect("samples")[0].as_f64().expect("a number")
+        };
+        let counts: Vec<f64> = figures.iter().map(one).collect();
+        assert!(counts.len() == 3 && counts[0] + counts[1] == counts[2] && counts[2] > 50.0, "{counts:?}");
+        counts
+    };
+    assert_eq!(count(), count());
 }
 
 #[test]
 fn what_a_trace_adds_to_a_message_is_a_figure_of_both_kinds_of_ranks() {
-    let mut bench = tool("corelace");
-    bench.args(["bench", "--quick", "--rounds", "1", "--only", "trace", "--json"]);
-    let printed = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
-    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
-    let figures = report["figures"].as_array().expect("a list");
-    assert_eq!(figures.len(), 1, "{printed}");
+    let run = run(&["trace"]);
+    let figures = run["figures"].as_array().expect("a list");
+    assert_eq!(figures.len(), 1, "{run}");
     assert_eq!((figures[0]["name"].as_str(), figures[0]["unit"].as_str()), (Some("trace"), Some("ns")));
-    for contestant in ["corelace process", "corelace fiber"] {
+    for contestant in BOTH {
         // On a busy machine the difference may be anything; that there is one is what is tested.
-        assert!(figures[0]["values"][contestant].is_f64(), "{printed}");
+        assert!(samples(&figures[0], contestant).is_some_and(|samples| samples[0].is_f64()), "{run}");
     }
 }

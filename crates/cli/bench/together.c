@@ -1,48 +1,94 @@
-/* Collectives on all ranks, one figure a line:   figure NAME SIZE VALUE us      (time of the slowest rank)
- * usage: together QUICK                                                                               */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* Collectives on all ranks; the time of the slowest rank.
+ *   barrier, bcast, reduce, allreduce, scan, iallreduce (which is waited for at once)      of SIZE bytes
+ *   gather, scatter, allgather, alltoall                                                   of SIZE bytes for each rank
+ *   gather-whole, scatter-whole, allgather-whole, alltoall-whole                           of SIZE bytes in all, as many for each rank */
+#include "measure.h"
+
+enum { LARGEST = 512 << 10, DOUBLE = sizeof(double) };
 
 static double *from, *into;
-static int me, everybody;
 
 static void barrier(int count) { (void)count; MPI_Barrier(MPI_COMM_WORLD); }
 static void bcast(int count) { MPI_Bcast(from, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static void reduce(int count) { MPI_Reduce(from, into, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD); }
 static void allreduce(int count) { MPI_Allreduce(from, into, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static void scan(int count) { MPI_Scan(from, into, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+static void gather(int count) { MPI_Gather(from, count, MPI_DOUBLE, into, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static void scatter(int count) { MPI_Scatter(from, count, MPI_DOUBLE, into, count, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
 static void allgather(int count) { MPI_Allgather(from, count, MPI_DOUBLE, into, count, MPI_DOUBLE, MPI_COMM_WORLD); }
 static void alltoall(int count) { MPI_Alltoall(from, count, MPI_DOUBLE, into, count, MPI_DOUBLE, MPI_COMM_WORLD); }
 
-static const struct {
+static void iallreduce(int count)
+{
+    MPI_Request request;
+    MPI_Iallreduce(from, into, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static const struct collective {
     const char *name;
-    void (*call)(int);
-    int count, times;
-} figures[] = {
-    {"barrier", barrier, 0, 2000},     {"bcast", bcast, 1, 2000},         {"allreduce", allreduce, 1, 2000},
-    {"allgather", allgather, 1, 1000}, {"alltoall", alltoall, 1, 500},    {"bcast", bcast, 32768, 100},
-    {"allreduce", allreduce, 32768, 100},
+    void (*call)(int count);
+    int size, is_whole, times;
+} collectives[] = {
+    {"barrier", barrier, 0, 0, 1000},
+    {"bcast", bcast, 8, 0, 1000},
+    {"bcast", bcast, 8192, 0, 500},
+    {"bcast", bcast, LARGEST, 0, 50},
+    {"reduce", reduce, 8, 0, 1000},
+    {"reduce", reduce, 8192, 0, 500},
+    {"reduce", reduce, LARGEST, 0, 50},
+    {"allreduce", allreduce, 8, 0, 1000},
+    {"allreduce", allreduce, 8192, 0, 500},
+    {"allreduce", allreduce, LARGEST, 0, 50},
+    {"iallreduce", iallreduce, 8, 0, 1000},
+    {"iallreduce", iallreduce, LARGEST, 0, 50},
+    {"scan", scan, 8, 0, 500},
+    {"scan", scan, 8192, 0, 300},
+    {"scan", scan, LARGEST, 0, 30},
+    {"gather", gather, 8, 0, 1000},
+    {"gather", gather, 8192, 0, 300},
+    {"gather-whole", gather, LARGEST, 1, 50},
+    {"scatter", scatter, 8, 0, 1000},
+    {"scatter", scatter, 8192, 0, 300},
+    {"scatter-whole", scatter, LARGEST, 1, 50},
+    {"allgather", allgather, 8, 0, 500},
+    {"allgather", allgather, 8192, 0, 200},
+    {"allgather-whole", allgather, LARGEST, 1, 50},
+    {"alltoall", alltoall, 8, 0, 500},
+    {"alltoall", alltoall, 4096, 0, 200},
+    {"alltoall-whole", alltoall, LARGEST, 1, 50},
 };
+
+static const struct collective *current;
+
+static double slowest(int count, int times)
+{
+    double mine, most;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < times; i++) current->call(count);
+    mine = (MPI_Wtime() - begin) / times;
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &everybody);
-    int quick = argc > 1 && atoi(argv[1]);
-    from = calloc(32768, sizeof *from);
-    into = calloc(32768 > everybody ? 32768 : everybody, sizeof *into);
-    for (unsigned i = 0; i < sizeof figures / sizeof *figures; i++) {
-        int times = figures[i].times / (quick ? 10 : 1) / (everybody > 8 ? everybody / 8 : 1) + 1;
-        double best = 1e9, slowest;
-        for (int attempt = 0; attempt < 4; attempt++) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            double begin = MPI_Wtime();
-            for (int k = 0; k < times; k++) figures[i].call(figures[i].count);
-            double each = (MPI_Wtime() - begin) / times;
-            if (each < best) best = each;
-        }
-        MPI_Allreduce(&best, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        if (me == 0) printf("figure %s %d %.4f us\n", figures[i].name, figures[i].count * 8, slowest * 1e6);
+    get_ready(argc, argv);
+    size_t room = LARGEST > 8192 * (size_t)everybody ? LARGEST : 8192 * (size_t)everybody;
+    from = calloc(1, room);
+    into = calloc(1, room);
+    for (unsigned i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        current = &collectives[i];
+        int count = current->size / DOUBLE / (current->is_whole ? everybody : 1);
+        /* Many ranks share few cores: a tenth is enough there. */
+        int times = repetitions(current->times) / (everybody > 16 ? 10 : 1) + 1;
+        double seconds = best_of(slowest, count, times);
+        if (current->call == barrier)
+            figure_of(current->name, 0, "none", seconds * 1e6, "us");
+        else
+            figure(current->name, current->size, seconds * 1e6, "us");
     }
     free(from);
     free(into);

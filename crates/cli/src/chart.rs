@@ -116,6 +116,30 @@ impl Chart<'_> {
     }
 }
 
+/// Several pictures on one sheet, two beside each other.
+pub fn sheet(charts: &[Chart<'_>]) -> String {
+    const COLUMNS: usize = 2;
+    let rows = charts.len().div_ceil(COLUMNS).max(1) as f64;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"13\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+        WIDTH * COLUMNS as f64,
+        HEIGHT * rows
+    );
+    if charts.is_empty() {
+        svg.push_str("<text x=\"80\" y=\"80\">nothing was measured</text>\n");
+    }
+    for (number, chart) in charts.iter().enumerate() {
+        let (x, y) = (WIDTH * (number % COLUMNS) as f64, HEIGHT * (number / COLUMNS) as f64);
+        _ = write!(
+            svg,
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{HEIGHT}\">\n{}</svg>\n",
+            chart.svg()
+        );
+    }
+    svg + "</svg>\n"
+}
+
 fn line(
     svg: &mut String,
     name: &str,
@@ -251,6 +275,22 @@ mod tests {
         let (x, y) = (axis(Scale::Doubling), axis(Scale::Linear));
         let svg = Chart { title: "Scaling", x, y, lines: vec![("a".into(), line)] }.svg();
         assert!(svg.contains(">12<") && svg.contains(">24<") && svg.contains(">48<"), "{svg}");
+    }
+
+    #[test]
+    fn a_sheet_has_its_pictures_two_beside_each_other() {
+        let axis = AxisOf { title: "x", scale: Scale::Linear };
+        let of = |title| Chart { title, x: axis, y: axis, lines: vec![("a".into(), vec![(1.0, 1.0)])] };
+        let svg = sheet(&[of("one"), of("two"), of("three")]);
+        assert!(svg.starts_with(&format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\"",
+            2.0 * WIDTH,
+            2.0 * HEIGHT
+        )));
+        assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count());
+        for title in ["one", "two", "three"] {
+            assert!(svg.contains(title), "{svg}");
+        }
     }
 
     #[test]

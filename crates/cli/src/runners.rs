@@ -1,10 +1,15 @@
 //! Launchers that run for a command of ours: none is left, and no other one starts, when somebody interrupts it. What the command has in temporary
 //! directories it can then take away as at any other end.
 
-use std::process::{Child, Command, Output, Stdio};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -64,6 +69,30 @@ impl Runners {
         output.map_err(|error| format!("the launcher: {error}"))
     }
 
+    /// Runs a launcher for so long at most; then it is asked to end, and after a while it and all of its group are made to. `None`: the time was up. Where its
+    /// output goes, `command` says.
+    pub fn status_within(
+        &self,
+        command: &mut Command,
+        limit: Duration,
+    ) -> Result<Option<ExitStatus>, String> {
+        let failed = |error: std::io::Error| format!("the launcher: {error}");
+        let (mut child, pid) = self.start(command.process_group(0))?;
+        let ends = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()));
+        let in_time = ends.as_ref().is_ok_and(|ends| is_readable_within(ends, limit));
+        if !in_time {
+            // It may end by itself at this moment.
+            _ = kill_process(pid, Signal::TERM);
+            if !ends.as_ref().is_ok_and(|ends| is_readable_within(ends, GRACE)) {
+                _ = kill_process_group(pid, Signal::KILL);
+            }
+        }
+        let status = child.wait().map_err(failed);
+        self.lock().pids.retain(|running| *running != pid);
+        ends?;
+        Ok(in_time.then_some(status?))
+    }
+
     fn start(&self, command: &mut Command) -> Result<(Child, Pid), String> {
         let mut state = self.lock();
         if state.interrupted {
@@ -77,6 +106,22 @@ impl Runners {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a launcher has to end its ranks in.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Whether the process that this stands for ends in time.
+fn is_readable_within(ends: &OwnedFd, limit: Duration) -> bool {
+    let begin = Instant::now();
+    loop {
+        let left = limit.saturating_sub(begin.elapsed());
+        let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(ends, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => continue,
+            ended => return ended.is_ok_and(|ended| ended > 0),
+        }
     }
 }
 

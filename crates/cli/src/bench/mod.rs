@@ -1,168 +1,151 @@
 //! `corelace bench`: micro-benchmarks of this MPI, and of others built from the same C source, in one interleaved run.
 //!
-//! Machines are shared and noisy, so contestants take turns: one round runs every program with every contestant, and
-//! the best of all rounds counts for each. Ratios within one run mean something; figures of different runs do not compare.
+//! Machines are shared and noisy, so contestants take turns: one round runs every program with every contestant (`rounds`), and
+//! of all rounds the best counts and the interval of the median is shown. Ratios within one run mean something; figures of different runs compare only as far as
+//! `baseline` lets them.
 
+mod baseline;
 mod contestant;
+mod document;
 mod figure;
+mod instructions;
+mod machine;
 mod plot;
+mod progress;
+mod rounds;
+mod run;
+mod statistics;
+mod suite;
 mod table;
+mod targets;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
-use contestant::Contestant;
-use figure::{Figures, Sample};
+use crate::runners::Runners;
+use contestant::{Contestant, Installation};
+use run::Run;
 
 /// The arguments of `corelace bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
+    /// What to measure: p2p, coll, rma, threads, types, start, memory, growth, overlap, pause, instructions, trace, files; everything but files if none is named.
+    #[arg(value_name = "SUITE", value_parser = suite::named)]
+    suites: Vec<suite::Suite>,
     /// Installations of other MPIs to compare with (each with bin/mpicc and bin/mpiexec), separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PREFIX")]
     against: Vec<PathBuf>,
-    /// Print the figures as JSON instead of a table.
-    #[arg(long)]
-    json: bool,
-    /// Draw latency by message size into this SVG file.
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
-    /// Rounds; the best of all of them counts.
+    /// How our ranks run: process, thread, fiber, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "KIND", default_value = "process,fiber", value_parser = ["process", "thread", "fiber"])]
+    ranks: Vec<String>,
+    /// Rounds; in each every contestant takes its turn.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// A program that takes longer is ended, and not run again with that contestant.
+    #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
     /// A tenth of the repetitions: a look rather than a measurement.
     #[arg(long)]
     quick: bool,
     /// Only figures whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Show by function what the instructions of a message are.
+    #[arg(long)]
+    breakdown: bool,
+    /// Exit with 1 if a target is missed.
+    #[arg(long)]
+    check: bool,
+    /// Print the whole run as JSON instead of a table: machine, date, versions and all samples.
+    #[arg(long)]
+    json: bool,
+    /// Compare with a run of before, which `--json` has printed into this file; exit with 1 if a figure of ours is worse by more than the noise.
+    #[arg(long, value_name = "FILE.json")]
+    baseline: Option<PathBuf>,
+    /// Measure nothing: take the run from this file, which `--json` has printed.
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["suites", "against", "quick", "only", "breakdown"])]
+    from: Option<PathBuf>,
+    /// Draw latency, rate, collectives, growth and pauses into this SVG file.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Write the tables into this document, between the marks that it has for them.
+    #[arg(long, value_name = "FILE.md")]
+    document: Option<PathBuf>,
 }
 
-/// One program run with a number of ranks.
-struct Case {
-    source: &'static str,
-    text: &'static str,
-    ranks: u32,
-    /// Figures that it prints, for `--only`.
-    prints: &'static [&'static str],
-}
-
-const PAIRS: &str = include_str!("../../bench/pairs.c");
-const TOGETHER: &str = include_str!("../../bench/together.c");
-const WINDOWS: &str = include_str!("../../bench/windows.c");
-const FILES: &str = include_str!("../../bench/files.c");
-const IDLE: &str = include_str!("../../bench/idle.c");
-/// The program that is run with a trace, which only this MPI has.
-const TRACED: &str = "traced.c";
-const TRACED_TEXT: &str = include_str!("../../bench/traced.c");
-const COLLECTIVES: &[&str] = &["barrier", "bcast", "allreduce", "allgather", "alltoall"];
-const ONE_SIDED: &[&str] = &[
-    "rma-put",
-    "rma-get",
-    "rma-accumulate",
-    "rma-fetch-and-op",
-    "rma-compare-and-swap",
-    "rma-fence",
-    "rma-start",
-    "rma-lock",
-    "rma-message",
-];
-
-/// A gigabyte and more in the temporary directory: for those who ask for it by `--only files`.
-const ON_REQUEST: &str = "files.c";
-const FILE_FIGURES: &[&str] = &[
-    "files-dd-write",
-    "files-dd-read",
-    "files-matrix-write",
-    "files-matrix-read",
-    "files-segments-write",
-    "files-segments-read",
-];
-
-const CASES: [Case; 8] = [
-    Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
-    Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
-    Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
-    Case { source: "windows.c", text: WINDOWS, ranks: 2, prints: ONE_SIDED },
-    Case { source: ON_REQUEST, text: FILES, ranks: 4, prints: FILE_FIGURES },
-    Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
-    Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
-    Case { source: TRACED, text: TRACED_TEXT, ranks: 2, prints: &["trace"] },
-];
+/// The status when a target is missed or a figure is worse than before.
+const MISSED: u8 = 1;
 
 /// Runs the benchmark with this installation as the first contestant.
 pub fn main(args: &BenchArgs) -> Result<u8, String> {
-    let prefix = crate::prefix::locate()?;
-    let mut contestants =
-        vec![Contestant::ours(prefix.root(), "process"), Contestant::ours(prefix.root(), "fiber")];
-    for other in &args.against {
-        contestants.push(Contestant::other(other)?);
-    }
-    let cases: Vec<&Case> = CASES
-        .iter()
-        .filter(|case| match &args.only {
-            Some(text) => case.prints.iter().any(|name| name.contains(text.as_str())),
-            None => case.source != ON_REQUEST,
-        })
-        .collect();
-    if cases.is_empty() {
-        let known: Vec<&str> = CASES.iter().flat_map(|case| case.prints).copied().collect();
-        return Err(format!(
-            "--only is \"{}\", expected a part of one of: {}",
-            args.only.as_deref().unwrap_or_default(),
-            known.join(", ")
-        ));
-    }
-    let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
-    for contestant in &mut contestants {
-        for case in &cases {
-            if contestant.takes(case.source) {
-                contestant.build(workshop.path(), case.source, case.text)?;
-            }
-        }
-    }
-    let mut figures = Figures::default();
-    let pairs = || cases.iter().flat_map(|case| contestants.iter().map(move |contestant| (case, contestant)));
-    let pairs = || pairs().filter(|(case, contestant)| contestant.takes(case.source));
-    let turns = args.rounds as usize * pairs().count();
-    let mut turn = 0;
-    for _ in 0..args.rounds {
-        for (case, contestant) in pairs() {
-            turn += 1;
-            progress(turn, turns, contestant.name(), case.source, case.ranks);
-            let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
-            figures.add(contestant.name(), case.ranks, samples);
-        }
-    }
-    clear_progress();
-    if let Some(text) = &args.only {
-        figures.keep(|name| name.contains(text.as_str()));
-    }
-    let names: Vec<&str> = contestants.iter().map(Contestant::name).collect();
-    crate::say(&if args.json {
-        table::json(&figures, &names, args.rounds) + "\n"
-    } else {
-        table::text(&figures, &names)
-    })?;
+    // What is to be compared with is read first: a measurement may take an hour.
+    let before = args.baseline.as_deref().map(|file| Run::read("--baseline", file)).transpose()?;
+    let (run, breakdown) = match &args.from {
+        Some(file) => (Run::read("--from", file)?, String::new()),
+        None => match measured(args)? {
+            Ok(measured) => measured,
+            Err(interrupted) => return Ok(interrupted),
+        },
+    };
+    // What reads JSON reads nothing else.
+    let remark = |text: &str| if args.json { Ok(eprint!("{text}")) } else { crate::say(text) };
+    crate::say(&if args.json { run.json() } else { table::text(&run) })?;
+    remark(&breakdown)?;
     if let Some(file) = &args.plot {
-        std::fs::write(file, plot::latency(&figures, &names))
-            .map_err(|error| format!("--plot {}: {error}", file.display()))?;
+        std::fs::write(file, plot::svg(&run))
+            .map_err(|error| format!("--plot is \"{}\": {error}", file.display()))?;
     }
-    Ok(0)
+    if let Some(file) = &args.document {
+        document::write(&run, file)?;
+    }
+    let mut is_worse = args.check && table::misses(&run);
+    if let Some(before) = &before {
+        let changes = baseline::changes(before, &run);
+        let text = baseline::text(before, &changes);
+        // What reads JSON reads nothing else.
+        if args.json {
+            eprint!("{text}")
+        } else {
+            crate::say(&text)?
+        }
+        is_worse |= changes.iter().any(baseline::Change::is_regression);
+    }
+    Ok(if is_worse { MISSED } else { 0 })
 }
 
-/// A line on a terminal's stderr that the next one overwrites; nothing elsewhere.
-fn progress(turn: usize, turns: usize, name: &str, source: &str, ranks: u32) {
-    use std::io::{IsTerminal, Write};
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K[{turn}/{turns}] {name}: {source} on {ranks} ranks");
-        let _ = std::io::stderr().flush();
+/// Measures what is asked for, and breaks it down; `Err` with the status if somebody interrupts.
+fn measured(args: &BenchArgs) -> Result<Result<(Run, String), u8>, String> {
+    let cases = suite::chosen(&args.suites, args.only.as_deref())?;
+    let prefix = crate::prefix::locate()?;
+    let mut installations = vec![Installation::ours(prefix.root())];
+    let mut kinds = args.ranks.clone();
+    kinds.dedup();
+    let mut contestants: Vec<Contestant> = kinds.iter().map(|kind| Contestant::ours(0, kind)).collect();
+    for other in &args.against {
+        let installation = Installation::other(other)?;
+        contestants.push(Contestant::other(installations.len(), &installation));
+        installations.push(installation);
     }
-}
-
-fn clear_progress() {
-    use std::io::IsTerminal;
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+    let runners = Runners::new()?;
+    let mut plan = rounds::Plan {
+        cases,
+        contestants,
+        installations,
+        rounds: args.rounds,
+        quick: args.quick,
+        limit: Duration::from_secs(args.limit),
+        only: args.only.as_deref(),
+    };
+    let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+    let run = plan.measure(workshop.path(), &runners)?;
+    if let Some(status) = runners.status_if_interrupted() {
+        return Ok(Err(status));
     }
+    let breakdown = match args.breakdown {
+        true => instructions::breakdown(&plan, &prefix, workshop.path(), &runners)?,
+        false => String::new(),
+    };
+    Ok(Ok((run, breakdown)))
 }

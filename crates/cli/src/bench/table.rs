@@ -1,134 +1,267 @@
-//! Figures as a table for people and as JSON for programs.
+//! A run as a table for people: who is ahead in each line, by how much, and whether targets are met; and what that adds up to.
 
-use serde_json::{Value, json};
+use std::fmt::Write;
 
-use super::figure::{Figure, Figures};
+use super::figure::Figure;
+use super::run::Run;
+use super::suite;
+use super::targets::{self, Outcome};
 
-/// A table; the last column compares our processes with the best of the others.
-pub fn text(figures: &Figures, contestants: &[&str]) -> String {
-    let (ours, others) = split(contestants);
-    let mut rows = vec![header(contestants, !others.is_empty())];
-    for figure in figures.iter() {
-        let mut row = vec![figure.name.clone(), size(figure), figure.ranks.to_string(), figure.unit.clone()];
-        row.extend(contestants.iter().map(|name| figure.of(name).map_or("-".into(), number)));
-        if !others.is_empty() {
-            row.push(advantage(figure, ours, others).map_or("-".into(), |factor| format!("{factor:.2}")));
+/// Marks who is ahead.
+const AHEAD: char = '*';
+
+/// Where one of our contestants stands in a line.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Standing {
+    /// How many times better than the best of the others.
+    pub factor: f64,
+    /// Whether the intervals of both medians meet: more rounds may tell another story.
+    pub is_close: bool,
+}
+
+/// The whole text.
+pub fn text(run: &Run) -> String {
+    let mut text = String::new();
+    for suite in suite::SUITES {
+        let figures: Vec<&Figure> = run.of_suite(suite.name).collect();
+        if !figures.is_empty() {
+            _ = writeln!(text, "{} ({})", suite.title, suite.name);
+            text.push_str(&aligned(&rows(run, &figures, &plain_cell)));
+            text.push('\n');
+        }
+    }
+    text + &legend(run) + &summary(run)
+}
+
+/// The lines of a table, its header first; `cell` says what a contestant's cell looks like, and whether it is ahead.
+pub fn rows(
+    run: &Run,
+    figures: &[&Figure],
+    cell: &dyn Fn(&Figure, &str, bool) -> String,
+) -> Vec<Vec<String>> {
+    let (names, ours) = (run.names(), run.ours());
+    let has_peers = !run.peers().is_empty();
+    let has_targets = figures.iter().any(|figure| targets::verdicts(run, figure).next().is_some());
+    let mut header: Vec<String> = ["figure", "size", "ranks", "unit"].map(String::from).to_vec();
+    header.extend(names.iter().map(|name| name.to_string()));
+    if has_peers {
+        header.extend(ours.iter().map(|name| format!("{} x", kind(name))));
+    }
+    header.extend(has_targets.then(|| "target".into()));
+    let mut rows = vec![header];
+    for figure in figures {
+        let ahead = figure.best_of(&names).filter(|_| figure.cells.len() > 1).map(|(_, best)| best);
+        let mut row =
+            vec![figure.name.clone(), figure.size_text(), figure.ranks.to_string(), figure.unit.clone()];
+        row.extend(
+            names.iter().map(|name| cell(figure, name, ahead.is_some() && figure.best(name) == ahead)),
+        );
+        if has_peers {
+            row.extend(
+                ours.iter().map(|name| standing(run, figure, name).map_or("-".into(), |at| at.text())),
+            );
+        }
+        if has_targets {
+            let verdicts: Vec<String> =
+                targets::verdicts(run, figure).map(|verdict| verdict.text()).collect();
+            row.push(verdicts.join("; "));
         }
         rows.push(row);
     }
+    rows
+}
+
+/// Where this contestant of ours stands; `None` if it or all others have no figure.
+pub fn standing(run: &Run, figure: &Figure, ours: &str) -> Option<Standing> {
+    let (peer, theirs) = figure.best_of(&run.peers())?;
+    let factor = figure.advantage(figure.best(ours)?, theirs);
+    let is_close = figure.interval(ours)?.meets(&figure.interval(peer)?);
+    factor.is_finite().then_some(Standing { factor, is_close })
+}
+
+impl Standing {
+    fn text(&self) -> String {
+        format!("{:.2}{}", self.factor, if self.is_close { "~" } else { "" })
+    }
+}
+
+/// `corelace process` is a process.
+fn kind(name: &str) -> &str {
+    name.strip_prefix("corelace ").unwrap_or(name)
+}
+
+/// The best and the interval of the median, or why there is none.
+fn plain_cell(figure: &Figure, name: &str, is_ahead: bool) -> String {
+    let mark = if is_ahead { AHEAD } else { ' ' };
+    values(figure, name).map_or_else(|missing| missing + " ", |values| format!("{values}{mark}"))
+}
+
+/// A contestant's values in a cell; `Err` with why there are none.
+pub fn values(figure: &Figure, name: &str) -> Result<String, String> {
+    let cell = figure.cell(name);
+    let missing = || cell.and_then(|cell| cell.failure.clone()).unwrap_or_else(|| "-".into());
+    let (best, interval) = figure.best(name).zip(figure.interval(name)).ok_or_else(missing)?;
+    let is_exact = interval.low == interval.high;
+    let range = if is_exact {
+        String::new()
+    } else {
+        format!(" {}..{}", number(interval.low), number(interval.high))
+    };
+    Ok(format!("{}{range}", number(best)))
+}
+
+/// As many digits as mean something.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        size if size > 0.0 && size < 0.1 => format!("{value:.4}"),
+        size if size < 10.0 => format!("{value:.3}"),
+        size if size < 1000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let last = rows[0].len() - 1;
+    let has_targets = rows[0][last] == "target";
     let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
         .collect();
     let mut text = String::new();
     for row in rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(column, (cell, width))| {
-                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-                },
-            )
-            .collect();
+        let is_left = |column: usize| column == 0 || column == last && has_targets;
+        let pad = |(column, (cell, width)): (usize, (&String, &usize))| {
+            if is_left(column) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        };
+        let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(pad).collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
     text
 }
 
-/// The same as JSON.
-pub fn json(figures: &Figures, contestants: &[&str], rounds: u32) -> String {
-    let (ours, others) = split(contestants);
-    let list: Vec<Value> = figures
+/// What the signs mean.
+fn legend(run: &Run) -> String {
+    let sample = run.figures.iter().flat_map(|figure| &figure.cells).map(|cell| cell.samples.len()).max();
+    let samples = vec![0.0; sample.unwrap_or(0)];
+    let confidence = super::statistics::interval(&samples).map_or(0.0, |interval| interval.confidence);
+    let mut text = format!(
+        "best of {} rounds, and low..high of the median by order statistics ({:.0} % sure)",
+        run.rounds,
+        confidence * 100.0
+    );
+    if !run.peers().is_empty() {
+        _ = write!(
+            text,
+            "; {AHEAD} is ahead; x: times better than the best other, ~ if the medians may be the same"
+        );
+    }
+    text + "\n"
+}
+
+/// Lines ahead and behind, targets, and what could not be measured.
+pub fn summary(run: &Run) -> String {
+    let mut text = String::new();
+    for ours in run.ours() {
+        let standings: Vec<(&Figure, Standing)> =
+            run.figures.iter().filter_map(|figure| Some((figure, standing(run, figure, ours)?))).collect();
+        if standings.is_empty() {
+            continue;
+        }
+        let behind: Vec<&(&Figure, Standing)> = standings.iter().filter(|(_, at)| at.factor < 1.0).collect();
+        let ahead = standings.len() - behind.len();
+        _ = writeln!(text, "{ours}: ahead in {ahead} of {} lines", standings.len());
+        for (figure, at) in behind {
+            _ = writeln!(text, "  behind: {} ({})", figure.title(), at.text());
+        }
+    }
+    let verdicts: Vec<_> = run
+        .figures
         .iter()
-        .map(|figure| {
-            let values: serde_json::Map<String, Value> =
-                figure.best.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-            json!({
-                "name": figure.name, "size": figure.size, "ranks": figure.ranks, "unit": figure.unit,
-                "values": values, "advantage": advantage(figure, ours, others),
-            })
-        })
+        .flat_map(|figure| targets::verdicts(run, figure).map(move |verdict| (figure, verdict)))
+        .filter(|(_, verdict)| verdict.outcome != Outcome::Unknown)
         .collect();
-    let whole = json!({ "rounds": rounds, "contestants": contestants, "figures": list });
-    serde_json::to_string_pretty(&whole).expect("plain data")
-}
-
-/// Our processes, and everybody else's. The first two contestants are ours.
-fn split<'a>(contestants: &'a [&'a str]) -> (&'a str, &'a [&'a str]) {
-    (contestants[0], &contestants[2.min(contestants.len())..])
-}
-
-/// How many times better our processes are than the best of the others.
-fn advantage(figure: &Figure, ours: &str, others: &[&str]) -> Option<f64> {
-    let ours = figure.of(ours)?;
-    others
-        .iter()
-        .filter_map(|other| figure.of(other))
-        .map(|theirs| figure.advantage(ours, theirs))
-        .min_by(f64::total_cmp)
-}
-
-fn header(contestants: &[&str], compared: bool) -> Vec<String> {
-    let mut row: Vec<String> = ["figure", "size", "ranks", "unit"].map(String::from).to_vec();
-    row.extend(contestants.iter().map(|name| name.to_string()));
-    if compared {
-        row.push("x best other".into());
+    if !verdicts.is_empty() {
+        let met = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Met).count();
+        _ = writeln!(text, "targets: {met} of {} met", verdicts.len());
+        for (figure, verdict) in verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Missed) {
+            _ = writeln!(text, "  missed: {}: {}", figure.title(), verdict.goal);
+        }
     }
-    row
+    for missing in &run.failures {
+        let super::run::Missing { contestant, program, ranks, why } = missing;
+        _ = writeln!(text, "not measured: {contestant}, {program} on {ranks} ranks: {why}");
+    }
+    text
 }
 
-fn size(figure: &Figure) -> String {
-    match (figure.name.as_str(), figure.size) {
-        ("start" | "private" | "barrier", _) => String::new(),
-        (_, size) if size >= 1 << 20 && size % (1 << 20) == 0 => format!("{} MiB", size >> 20),
-        (_, size) if size >= 1024 && size % 1024 == 0 => format!("{} KiB", size >> 10),
-        (_, size) => format!("{size} B"),
-    }
-}
-
-fn number(value: f64) -> String {
-    match value {
-        value if value < 10.0 => format!("{value:.3}"),
-        value if value < 1000.0 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
-    }
+/// Whether a target is missed.
+pub fn misses(run: &Run) -> bool {
+    let mut verdicts = run.figures.iter().flat_map(|figure| targets::verdicts(run, figure));
+    verdicts.any(|verdict| verdict.outcome == Outcome::Missed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::figure::Sample;
+    use super::super::figure::tests::figure;
+    use super::super::run::{Missing, tests::run};
     use super::*;
 
-    fn figures() -> Figures {
-        let mut figures = Figures::default();
-        let sample = |value| vec![Sample { name: "latency".into(), size: 2048, value, unit: "us".into() }];
-        figures.add("corelace process", 2, sample(0.5));
-        figures.add("corelace fiber", 2, sample(0.1));
-        figures.add("other", 2, sample(1.0));
-        figures.add("third", 2, sample(0.75));
-        figures
+    fn four(ours: &[f64], fiber: &[f64], openmpi: &[f64], mpich: &[f64]) -> Figure {
+        let cells =
+            [("corelace process", ours), ("corelace fiber", fiber), ("openmpi", openmpi), ("mpich", mpich)];
+        let cells: Vec<(&str, &[f64])> =
+            cells.into_iter().filter(|(_, samples)| !samples.is_empty()).collect();
+        figure("latency", 2048, 2, &cells)
     }
 
     #[test]
-    fn the_last_column_compares_with_the_best_other() {
-        let text = text(&figures(), &["corelace process", "corelace fiber", "other", "third"]);
-        let row = text.lines().nth(1).unwrap();
-        assert!(row.starts_with("latency") && row.contains("2 KiB") && row.ends_with("1.50"), "{text}");
+    fn a_line_marks_who_is_ahead_and_compares_each_of_ours_with_the_best_other() {
+        let text = text(&run(vec![four(&[0.5], &[0.1], &[1.0], &[0.75])]));
+        let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
+        assert_eq!(
+            row,
+            ["latency", "2", "KiB", "2", "us", "0.500", "0.100*", "1.000", "0.750", "1.50", "7.50"]
+        );
+    }
+
+    #[test]
+    fn intervals_are_shown_and_medians_that_may_be_the_same_are_marked() {
+        let text = text(&run(vec![four(&[0.5, 0.9], &[], &[0.6, 0.8], &[])]));
+        assert!(text.contains("0.500 0.500..0.900*") && text.contains("1.20~"), "{text}");
+        assert!(text.contains("50 % sure"), "{text}");
+    }
+
+    #[test]
+    fn a_cell_without_samples_says_why() {
+        let mut figure = four(&[0.5], &[0.1], &[1.0], &[]);
+        let failure = Some("> 60 s".to_owned());
+        figure.cells.push(super::super::figure::Cell {
+            contestant: "mpich".into(),
+            samples: Vec::new(),
+            failure,
+        });
+        assert!(text(&run(vec![figure])).contains("> 60 s"));
     }
 
     #[test]
     fn without_others_there_is_no_comparison() {
-        let text = text(&figures(), &["corelace process", "corelace fiber"]);
-        assert!(!text.contains("x best other"), "{text}");
+        let mut run = run(vec![four(&[0.5], &[0.1], &[], &[])]);
+        run.contestants.truncate(2);
+        let text = text(&run);
+        assert!(!text.contains(" x") && !text.contains("ahead in"), "{text}");
     }
 
     #[test]
-    fn json_holds_every_value() {
-        let text = json(&figures(), &["corelace process", "corelace fiber", "other", "third"], 5);
-        let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value["figures"][0]["values"]["third"], json!(0.75));
-        assert_eq!(value["figures"][0]["advantage"], json!(1.5));
+    fn the_summary_counts_lines_and_lists_those_behind_and_missed_and_not_measured() {
+        let cells: &[(&str, &[f64])] = &[("corelace process", &[2.0]), ("openmpi", &[1.0])];
+        let mut run = run(vec![four(&[0.5], &[], &[1.0], &[]), figure("latency", 8192, 2, cells)]);
+        let (contestant, program, why) =
+            ("mpich".into(), "pairs.c".into(), "exit status: 1: no cores".into());
+        run.failures.push(Missing { contestant, program, ranks: 2, why });
+        let expected = "corelace process: ahead in 1 of 2 lines\n  behind: latency 8 KiB on 2 ranks (0.50)\n\
+             targets: 0 of 1 met\n  missed: latency 8 KiB on 2 ranks: process 1.3 x best other\n\
+             not measured: mpich, pairs.c on 2 ranks: exit status: 1: no cores\n";
+        assert_eq!(summary(&run), expected);
+        assert!(misses(&run));
     }
 }

@@ -1,0 +1,39 @@
+/* A collective that is prepared once:   allreduce-init   MPI_Start and MPI_Wait, the time of the slowest rank */
+#include "measure.h"
+
+enum { LARGEST = 512 << 10 };
+
+static MPI_Request request;
+
+static double slowest(int size, int times)
+{
+    double mine, most;
+    (void)size;
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < times; i++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    mine = (MPI_Wtime() - begin) / times;
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {8, LARGEST}, times[] = {1000, 50};
+    MPI_Init(&argc, &argv);
+    get_ready(argc, argv);
+    double *from = calloc(1, LARGEST), *into = calloc(1, LARGEST);
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int count = sizes[i] / (int)sizeof(double);
+        MPI_Allreduce_init(from, into, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        figure("allreduce-init", sizes[i], best_of(slowest, sizes[i], repetitions(times[i])) * 1e6, "us");
+        MPI_Request_free(&request);
+    }
+    free(from);
+    free(into);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,160 @@
+//! `corelace bench` from outside, with installations that measure nothing: their compilers copy a script and their launchers run it, so that every figure is known
+//! before, and those that fail, hang or lack a function do so at once.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use serde_json::Value;
+
+/// What a launcher does that knows its figures: half round trips of `$HALF` microseconds.
+const WELL: &str = "echo \"figure latency 8 $HALF us\"\necho 'figure latency 8192 5.0 us'";
+
+/// An installation whose compiler and launcher are these shell scripts. The launcher finds the number of ranks in `$RANKS`.
+fn installation(root: &Path, name: &str, compiler: &str, launcher: &str) -> PathBuf {
+    let prefix = root.join(name);
+    for directory in ["bin", "lib"] {
+        std::fs::create_dir_all(prefix.join(directory)).unwrap();
+    }
+    std::fs::write(prefix.join("lib/libmpi_abi.so.1"), "").unwrap();
+    for (tool, text) in [("mpicc", compiler), ("mpiexec", launcher)] {
+        let file = prefix.join("bin").join(tool);
+        std::fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    prefix
+}
+
+/// A compiler whose program names the library, as the one for versions does.
+const COMPILES: &str =
+    "for word; do out=$word; done\nprintf '#!/bin/sh\\necho Library 1.2\\n' > $out\nchmod +x $out";
+
+struct Contest {
+    root: tempfile::TempDir,
+    ours: PathBuf,
+}
+
+impl Contest {
+    fn new() -> Contest {
+        let root = tempfile::tempdir().unwrap();
+        let ours = installation(root.path(), "ours", COMPILES, &WELL.replace("$HALF", "0.5"));
+        Contest { root, ours }
+    }
+
+    fn other(&self, name: &str, compiler: &str, launcher: &str) -> String {
+        installation(self.root.path(), name, compiler, launcher).display().to_string()
+    }
+
+    /// `corelace bench --only latency --rounds 2 ARGUMENTS`.
+    fn bench(&self, arguments: &[&str]) -> Output {
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_corelace"));
+        bench.env("CORELACE_PREFIX", &self.ours).args(["bench", "p2p", "--only", "latency", "--rounds", "2"]);
+        bench.args(["--ranks", "process"]).args(arguments).output().unwrap()
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.root.path().join(name).display().to_string()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn who_fails_hangs_or_lacks_a_function_says_so_in_its_cell_and_holds_nobody_up() {
+    let contest = Contest::new();
+    let good = contest.other("good", COMPILES, &WELL.replace("$HALF", "1.0"));
+    let failing = contest.other("failing", COMPILES, "echo 'no cores' >&2; exit 3");
+    let partly = contest.other("partly", COMPILES, "echo 'figure latency 8 0.9 us'; exec sleep 600");
+    let lacking =
+        contest.other("lacking", "echo \"x.c: undefined reference to \\`MPI_Send'\" >&2; exit 1", "exit 0");
+    let all = [good, failing, partly, lacking].join(",");
+    let begin = Instant::now();
+    let output = contest.bench(&["--limit", "1", "--against", &all]);
+    assert!(begin.elapsed().as_secs() < 60, "the one that hangs was waited for");
+    let table = text(&output.stdout);
+    assert!(output.status.success(), "{table}{}", text(&output.stderr));
+    let cells = |size: &str| {
+        let row = table.lines().find(|line| line.starts_with("latency") && line.contains(size)).unwrap();
+        row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(String::from).collect::<Vec<_>>()
+    };
+    let well = ["latency", "8 B", "2", "us", "0.500*", "1.000", "failed", "0.900", "lacks it", "1.80"];
+    assert_eq!(cells(" 8 B")[..well.len()], well);
+    let large = ["latency", "8 KiB", "2", "us", "5.000*", "5.000*", "failed", "> 1 s", "lacks it", "1.00~"];
+    assert_eq!(cells("8 KiB")[..large.len()], large);
+    assert!(table.contains("not measured: failing, pairs.c on 2 ranks: exit status: 3: no cores"), "{table}");
+    assert!(table.contains("not measured: lacking, pairs.c on 2 ranks: has no MPI_Send"), "{table}");
+    assert!(table.contains("corelace process: ahead in 2 of 2 lines"), "{table}");
+}
+
+#[test]
+fn a_missed_target_is_a_failure_only_if_it_is_asked_for() {
+    let contest = Contest::new();
+    let other = contest.other("other", COMPILES, &WELL.replace("$HALF", "1.0"));
+    let missed = contest.bench(&["--against", &other]);
+    assert_eq!(missed.status.code(), Some(0));
+    assert!(text(&missed.stdout).contains("MISSED: process 1.3 x best other"));
+    assert_eq!(contest.bench(&["--against", &other, "--check"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_run_is_compared_with_one_of_before_and_a_regression_is_a_failure() {
+    let contest = Contest::new();
+    let before = contest.file("before.json");
+    let printed = text(&contest.bench(&["--json"]).stdout);
+    std::fs::write(&before, &printed).unwrap();
+    let run: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(run["contestants"][0]["version"], "Library 1.2");
+    assert_eq!(run["figures"][0]["cells"][0]["samples"], serde_json::json!([0.5, 0.5]));
+    let same = contest.bench(&["--baseline", &before]);
+    assert_eq!(same.status.code(), Some(0));
+    assert!(text(&same.stdout).contains("2 of 2 figures are within the noise"), "{}", text(&same.stdout));
+    installation(contest.root.path(), "ours", COMPILES, &WELL.replace("$HALF", "0.75"));
+    let worse = contest.bench(&["--baseline", &before]);
+    assert_eq!(worse.status.code(), Some(1));
+    assert!(text(&worse.stdout).contains("WORSE 1.50 x: latency 8 B on 2 ranks"), "{}", text(&worse.stdout));
+}
+
+#[test]
+fn documents_and_pictures_are_made_of_a_run_of_before() {
+    let contest = Contest::new();
+    let (run, document, picture) =
+        (contest.file("run.json"), contest.file("page.md"), contest.file("page.svg"));
+    std::fs::write(&run, contest.bench(&["--json"]).stdout).unwrap();
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_corelace"));
+    bench.args(["bench", "--from", &run, "--document", &document, "--plot", &picture]);
+    assert!(bench.output().unwrap().status.success());
+    let page = std::fs::read_to_string(&document).unwrap();
+    assert!(page.contains("| latency | 8 B | 2 | us | 0.500 |"), "{page}");
+    assert_eq!(std::fs::read_to_string(&picture).unwrap().matches("<polyline").count(), 1);
+}
+
+#[test]
+fn wrong_arguments_are_answered_with_their_name_their_value_and_what_was_expected() {
+    let contest = Contest::new();
+    let nowhere = contest.file("nowhere");
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&["collectives"], &["collectives", "is no suite, expected one of: p2p, coll"]),
+        (&["--only", "ltency"], &["--only is \"ltency\", expected a part of one of: ", "latency"]),
+        (
+            &["--against", &nowhere],
+            &["--against is \"", "nowhere\": there is no bin/mpicc, expected the prefix"],
+        ),
+        (&["--ranks", "fibre"], &["fibre", "--ranks", "process, thread, fiber"]),
+        (&["--rounds", "0"], &["'0'", "--rounds"]),
+        (&["--limit", "soon"], &["'soon'", "--limit"]),
+        (&["--baseline", &nowhere], &["--baseline is \"", "No such file"]),
+    ];
+    for (arguments, expected) in cases {
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_corelace"));
+        let output =
+            bench.env("CORELACE_PREFIX", &contest.ours).arg("bench").args(arguments).output().unwrap();
+        let error = text(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+        for part in expected {
+            assert!(error.contains(part), "{arguments:?}: {error}");
+        }
+    }
+}
