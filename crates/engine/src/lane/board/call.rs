@@ -36,9 +36,10 @@ const NEAR_LONG: u64 = 2 << 10;
 const BLOCK_LONG: u64 = 1 << 10;
 
 impl Call {
-    /// True if a board of so many members can serve it. All members come to the same answer, by what they agree on.
-    pub(super) fn suits_board(&self, members: u32) -> bool {
-        let (bytes, room) = (self.bytes(), Board::room(members));
+    /// True if a board of so many members, with rooms of so many bytes, can serve it. All members come to the same answer, by what they agree on.
+    #[inline]
+    pub(super) fn suits_board(&self, members: u32, room: u64) -> bool {
+        let bytes = self.bytes();
         let together = bytes.saturating_mul(members.into());
         match self {
             Call::Barrier | Call::Bcast { .. } | Call::Allgather { .. } => true,
@@ -52,7 +53,7 @@ impl Call {
 
     /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
     fn form(&self, board: &Board) -> Option<Form> {
-        let (bytes, members, room) = (self.bytes(), board.members(), Board::room(board.members()));
+        let (bytes, members, room) = (self.bytes(), board.members(), board.room());
         let together = bytes.saturating_mul(members.into());
         let fits = match self {
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
@@ -78,7 +79,7 @@ impl Call {
 
     /// True if a board serves it while the rank makes progress.
     pub(super) fn goes_on(&self, board: &Board) -> bool {
-        self.suits_board(board.members())
+        self.suits_board(board.members(), board.room())
             && self.form(board) == Some(Form::Short)
             && !short::is_sliced(self, board)
     }
@@ -131,12 +132,26 @@ impl Call {
         Asked { which: self.name(), comm, root: self.root(), bytes }
     }
 
+    /// The communicator's board, if that serves it.
+    #[inline]
+    fn board<'a>(&self, lane: &Lane, comm: &'a Comm) -> Result<Option<&'a Board>> {
+        // Others are not asked for here where the members could not share a board.
+        if matches!(self, Call::Barrier) && !lane.may_board(comm, self.name()) {
+            return Ok(None);
+        }
+        match comm.board() {
+            Some(board) => Ok(board
+                .map(|board| &**board)
+                .filter(|board| self.suits_board(board.members(), board.room()))),
+            None if self.suits_board(comm.size(), Board::room_of(comm.size())) => lane.next_to_board(comm),
+            None => Ok(None),
+        }
+    }
+
     /// Does it, on the communicator's board if that serves it.
     #[inline(never)]
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
-        if lane.may_board(comm, self.name())
-            && self.suits_board(comm.size())
-            && let Some(board) = lane.board_of(comm)?
+        if let Some(board) = self.board(lane, comm)?
             && let Some(form) = self.form(board)
         {
             return match form {

@@ -45,17 +45,9 @@ impl Lane {
             && (!self.schedules.has_preferences() || self.schedules.preferred(collective).is_none())
     }
 
-    /// The board of a communicator, which is made in one of the first calls that ask for it.
-    #[inline]
-    pub fn board_of<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
-        match comm.board() {
-            Some(board) => Ok(board.map(|board| &**board)),
-            None => self.next_to_board(comm),
-        }
-    }
-
+    /// The board of a communicator that has none yet, if this is the call in which it is made.
     #[cold]
-    fn next_to_board<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
+    pub(super) fn next_to_board<'a>(&self, comm: &'a Comm) -> Result<Option<&'a Board>> {
         if comm.next_served() < MADE_IN {
             return Ok(None);
         }

@@ -134,7 +134,7 @@ pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
 /// True if the blocks of all are laid side by side by the last who arrives: one copy of all is sooner read by many than each block.
 fn is_collected(turn: &Turn<'_>, all: &Region) -> bool {
     let members = turn.members();
-    !turn.is_flat() && all.bytes() * u64::from(members) <= Board::room(members)
+    !turn.is_flat() && all.bytes() * u64::from(members) <= turn.board.room()
 }
 
 /// True if each member combines but a part of the values, and they meet once more.
@@ -153,14 +153,14 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
     let (me, members) = (turn.me(), turn.members());
     match call {
         Call::Bcast { data, root } if me != *root => {
-            part(turn, *root, data.bytes(), 0, data.bytes()).copy_to(data);
+            pick(turn, *root, (data.bytes(), 0), data);
         }
         Call::Allreduce { value, target, .. } if !turn.is_flat() => {
-            part(turn, turn.board.middle(), value.bytes(), 0, value.bytes()).copy_to(target);
+            pick(turn, turn.board.middle(), (value.bytes(), 0), target);
         }
         Call::Allreduce { value, target, op } if members == 2 && op.is_symmetric(value.datatype()) => {
             // What the other brought goes straight to its place, and this member's own value need not be read from the board.
-            place_at(turn, 1 - me, value).copy_to(target);
+            pick(turn, 1 - me, (value.bytes(), 0), target);
             let own = if value.same_place(target) { &place_at(turn, me, value) } else { value };
             op.combine(own, target);
         }
@@ -170,30 +170,30 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let together = all.bytes() * u64::from(members);
-            part(turn, turn.board.middle(), together, 0, together).copy_to(&all.blocks(0, members));
+            pick(turn, turn.board.middle(), (together, 0), &all.blocks(0, members));
         }
         Call::Allgather { own, all } => {
             own.copy_to(&all.block(me));
             for member in turn.others() {
-                part(turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
+                pick(turn, member, (all.bytes(), 0), &all.block(member));
             }
         }
         Call::Gather { own, all: Some(all), root } if me == *root => {
             own.copy_to(&all.block(me));
             for member in turn.others() {
-                part(turn, member, all.bytes(), 0, all.bytes()).copy_to(&all.block(member));
+                pick(turn, member, (all.bytes(), 0), &all.block(member));
             }
         }
         Call::Scatter { own, all: Some(all), root } if me == *root => all.block(me).copy_to(own),
         Call::Scatter { own, root, .. } => {
             let whole = own.bytes() * u64::from(members);
-            part(turn, *root, whole, own.bytes() * u64::from(me), own.bytes()).copy_to(own);
+            pick(turn, *root, (whole, own.bytes() * u64::from(me)), own);
         }
         Call::Alltoall { send, recv } => {
             let (block, whole) = (recv.bytes(), recv.bytes() * u64::from(members));
             send.block(me).copy_to(&recv.block(me));
             for member in turn.others() {
-                part(turn, member, whole, block * u64::from(me), block).copy_to(&recv.block(member));
+                pick(turn, member, (whole, block * u64::from(me)), &recv.block(member));
             }
         }
         Call::Barrier | Call::Bcast { .. } | Call::Reduce { .. } | Call::Gather { .. } => {}
@@ -262,6 +262,11 @@ fn combine(turn: &Turn<'_>, op: &Op, like: &Region, (first, count): (u64, u64), 
 /// A place for a value at a seat.
 fn place_at(turn: &Turn<'_>, seat: u32, value: &Region) -> Region {
     turn.board.part(seat, turn.number, value.bytes(), (0, value.count()), value.datatype())
+}
+
+/// Copies what lies at a seat, so many bytes, from one of them on.
+fn pick(turn: &Turn<'_>, seat: u32, lying: (u64, u64), into: &Region) {
+    turn.board.pick_up(seat, turn.number, lying, into);
 }
 
 /// Bytes at a seat, of so many that lie there.

@@ -136,7 +136,7 @@ impl<'a> Turn<'a> {
     /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
     pub fn offer(&self, data: &Region) {
         if self.failed.is_none() {
-            self.board.lay_down(self.me(), self.number, data, self.byte());
+            self.board.lay_down(self.me(), self.number, data);
         }
         self.publish(self.me(), self.failed.is_some());
     }

@@ -32,8 +32,8 @@ impl Lane {
     /// A persistent collective, on a board that is made for it.
     pub fn kept(&self, comm: &Comm, call: Call) -> Result<Steps> {
         if self.may_board(comm, call.name())
-            && call.suits_board(comm.size())
-            && call.bytes() <= Board::room(comm.size())
+            && call.suits_board(comm.size(), Board::room_of(comm.size()))
+            && call.bytes() <= Board::room_of(comm.size())
             && let Some(board) = self.make_board(comm, false)?
             && call.goes_on(&board)
         {

@@ -107,6 +107,10 @@ pub(crate) struct Board {
     key: Key,
     me: u32,
     members: u32,
+    /// Bytes of a room, and of a seat, and where the first one is: to be found once, not in every step.
+    room: u64,
+    seat_bytes: usize,
+    first_seat: *mut u8,
     /// Turns that this member has begun.
     turn: Cell<u64>,
     /// A turn that all members are known to be done with.
@@ -185,7 +189,7 @@ impl Drop for Board {
 
 impl Board {
     /// Bytes of a room where there are so many members.
-    pub const fn room(members: u32) -> u64 {
+    pub const fn room_of(members: u32) -> u64 {
         let fair = ROOMS_TOGETHER / (members as usize + 1) / LINE * LINE;
         let most = if fair < ROOM_MOST { fair } else { ROOM_MOST };
         (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
@@ -220,6 +224,9 @@ impl Board {
             key,
             me,
             members,
+            room: Board::room_of(members),
+            seat_bytes: Board::seat_bytes(members),
+            first_seat: base.wrapping_add(Board::seats(members)),
             turn: Cell::new(0),
             known: Cell::new(0),
             hall_use: Cell::default(),
@@ -233,6 +240,11 @@ impl Board {
 
     pub fn members(&self) -> u32 {
         self.members
+    }
+
+    /// Bytes of a room.
+    pub fn room(&self) -> u64 {
+        self.room
     }
 
     pub fn hall(&self) -> Option<Hall> {
@@ -316,10 +328,19 @@ impl Board {
 
     /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
     #[inline]
-    pub fn lay_down(&self, seat: u32, turn: u64, data: &Region, byte: &Datatype) {
-        if data.bytes() > 0 {
-            data.copy_to(&self.part(seat, turn, data.bytes(), (0, data.bytes()), byte));
-        }
+    pub fn lay_down(&self, seat: u32, turn: u64, data: &Region) {
+        let bytes = data.bytes();
+        assert!(bytes <= self.room, "data for a room");
+        // SAFETY: the room, or the note, holds so many bytes, and nobody else uses it now.
+        unsafe { data.copy_out(self.place(seat, turn, bytes)) };
+    }
+
+    /// Copies from a seat what lies there for a turn, `whole` bytes, from byte `from` on: as many as the region holds.
+    #[inline]
+    pub fn pick_up(&self, seat: u32, turn: u64, (whole, from): (u64, u64), into: &Region) {
+        assert!(whole <= self.room && from + into.bytes() <= whole, "a part of a room");
+        // SAFETY: so many bytes lie there, and nobody writes them before this member is done with the turn.
+        unsafe { into.copy_in(self.place(seat, turn, whole).wrapping_add(from as usize)) };
     }
 
     /// Lays down the names of memory that others may read.
@@ -374,18 +395,20 @@ impl Board {
         (from, count): (u64, u64),
         datatype: &Datatype,
     ) -> Region {
-        assert!(
-            whole <= Board::room(self.members) && from + count * datatype.size() <= whole,
-            "a part of a room"
-        );
-        let place = if whole <= NOTE_BYTES {
+        assert!(whole <= self.room && from + count * datatype.size() <= whole, "a part of a room");
+        Region::at(self.place(seat, turn, whole).wrapping_add(from as usize), count, datatype)
+    }
+
+    /// Where so many bytes lie at a seat for a turn.
+    #[inline]
+    fn place(&self, seat: u32, turn: u64, whole: u64) -> *mut u8 {
+        if whole <= NOTE_BYTES {
             self.note(seat, turn).data.get().cast::<u8>()
         } else {
             let before = size_of::<Apart<Standing>>() + NOTES as usize * LINE;
-            let room = (turn % ROOMS) as usize * Board::room(self.members) as usize;
+            let room = (turn % ROOMS * self.room) as usize;
             self.seat(seat).wrapping_add(before + room)
-        };
-        Region::at(place.wrapping_add(from as usize), count, datatype)
+        }
     }
 
     /// This member is about to read what others have named, as far as their notes still show it then.
@@ -445,12 +468,14 @@ impl Board {
     }
 
     const fn seat_bytes(members: u32) -> usize {
-        size_of::<Apart<Standing>>() + NOTES as usize * LINE + ROOMS as usize * Board::room(members) as usize
+        size_of::<Apart<Standing>>()
+            + NOTES as usize * LINE
+            + ROOMS as usize * Board::room_of(members) as usize
     }
 
     fn seat(&self, seat: u32) -> *mut u8 {
         assert!(seat <= self.members, "a seat of the board");
-        self.base.wrapping_add(Board::seats(self.members) + seat as usize * Board::seat_bytes(self.members))
+        self.first_seat.wrapping_add(seat as usize * self.seat_bytes)
     }
 
     fn front(&self) -> &Front {

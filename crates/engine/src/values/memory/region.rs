@@ -125,6 +125,38 @@ impl Region {
         unsafe { fabric.get(peer, self.base, &local, key, &remote, Mover::Core) }
     }
 
+    /// Copies all to memory elsewhere, one byte after the other.
+    ///
+    /// # Safety
+    /// The memory holds as many bytes, and nobody else uses it.
+    #[inline]
+    pub(super) unsafe fn copy_out(&self, to: *mut u8) {
+        let len = self.bytes() as usize;
+        if self.is_contiguous() {
+            // SAFETY: the invariant of this file, and the caller's.
+            unsafe { ptr::copy_nonoverlapping(self.base, to, len) };
+        } else {
+            // SAFETY: as the caller says.
+            self.to_send().pack(0, unsafe { core::slice::from_raw_parts_mut(to, len) });
+        }
+    }
+
+    /// The other way round.
+    ///
+    /// # Safety
+    /// The memory holds as many bytes, and nobody writes them.
+    #[inline]
+    pub(super) unsafe fn copy_in(&self, from: *const u8) {
+        let len = self.bytes() as usize;
+        if self.is_contiguous() {
+            // SAFETY: the invariant of this file, and the caller's.
+            unsafe { ptr::copy_nonoverlapping(from, self.base, len) };
+        } else {
+            // SAFETY: as the caller says.
+            self.to_receive().unpack(0, unsafe { core::slice::from_raw_parts(from, len) });
+        }
+    }
+
     /// Copies as many bytes as both hold, from one layout into another.
     #[inline]
     pub fn copy_to(&self, target: &Region) {
