@@ -5,9 +5,9 @@
  *   figure instructions/receive BYTES VALUE instructions
  *   figure instructions BYTES VALUE instructions           both together
  *   step send|receive MODULE+0xADDRESS                     one line for each instruction of one such message
- * usage: instructions QUICK                                                                               */
+ */
 #define _GNU_SOURCE
-#include <mpi.h>
+#include "measure.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -45,7 +42,6 @@ struct turns {
 };
 static struct turns *turns;
 
-static int me;
 static _Alignas(64) char outgoing[64], incoming[64];
 
 static void give_up(const char *what, int error)
@@ -239,17 +235,11 @@ static void counted_receive(int turn)
     }
 }
 
-static int ascending(const void *a, const void *b)
+static int typical_count(void)
 {
-    return *(const int *)a - *(const int *)b;
-}
-
-static int median(void)
-{
-    int counts[MESSAGES];
-    memcpy(counts, record->count, sizeof counts);
-    qsort(counts, MESSAGES, sizeof *counts, ascending);
-    return counts[MESSAGES / 2];
+    double counts[MESSAGES];
+    for (int message = 0; message < MESSAGES; message++) counts[message] = record->count[message];
+    return (int)median_of(counts, MESSAGES);
 }
 
 /* Names every instruction of a message that took as many as the median. */
@@ -268,7 +258,7 @@ int main(int argc, char **argv)
     int counts[2] = {0}, of_receive = 0;
     be_traced();
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    get_ready(argc, argv);
     turns = common_memory(argv[0]);
     round_trips(WARM_UP);
     int turn = atomic_load(&turns->taken);
@@ -279,14 +269,14 @@ int main(int argc, char **argv)
         counted_receive(++turn);
         round_trips(BETWEEN);
     }
-    counts[me] = median();
+    counts[me] = typical_count();
     if (counts[me] == 0 || counts[me] == MOST) give_up("more instructions than there is room for, or none", ERANGE);
     if (me == 1) MPI_Send(&counts[1], 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
     if (me == 0) {
         MPI_Recv(&of_receive, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        printf("figure instructions/send %d %d instructions\n", BYTES, counts[0]);
-        printf("figure instructions/receive %d %d instructions\n", BYTES, of_receive);
-        printf("figure instructions %d %d instructions\n", BYTES, counts[0] + of_receive);
+        figure("instructions/send", BYTES, counts[0], "instructions");
+        figure("instructions/receive", BYTES, of_receive, "instructions");
+        figure("instructions", BYTES, counts[0] + of_receive, "instructions");
     }
     print_steps(me == 0 ? "send" : "receive", counts[me]);
     MPI_Finalize();

@@ -3,15 +3,11 @@
  *   rma-fence, rma-start, rma-lock                                               a put of 8 bytes and the synchronisation around it
  * each three times: /allocated for memory that MPI_Win_allocate gave, /created for memory of the program's own, /lent for a window over memory from MPI_Alloc_mem.
  *   rma-message                                                                  half a round trip of messages between memory of the program's own, /created, and between such, /lent
- * usage: windows QUICK                                                                                                                                */
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ */
+#include "measure.h"
 
-enum { LARGEST = 1 << 20, ATTEMPTS = 3 };
+enum { LARGEST = 1 << 20 };
 
-static int me, quick;
 static char *mine, *memory;
 static MPI_Win window;
 static MPI_Group peer;
@@ -49,8 +45,11 @@ static void compare_and_swap(int size)
     MPI_Compare_and_swap(&one, &zero, &before, MPI_LONG, 1, 0, window);
 }
 
+/* What is measured now. */
+static action *act;
+
 /* Seconds of one operation at a target that is locked. */
-static double locked(action *act, int size, int times)
+static double locked(int size, int times)
 {
     double seconds = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -95,7 +94,7 @@ static void lock(int size)
 }
 
 /* Seconds of one epoch, which both ranks go through. */
-static double epoch(action *act, int size, int times)
+static double epoch(int size, int times)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = MPI_Wtime();
@@ -113,20 +112,17 @@ static void message(int size)
 }
 
 /* Seconds of one way of a message there and back. */
-static double half(action *act, int size, int times)
+static double half(int size, int times)
 {
-    return epoch(act, size, times) / 2;
+    return epoch(size, times) / 2;
 }
 
-static void figure(const char *name, const char *kind, double (*measure)(action *, int, int), action *act, int size, int times)
+static void measured(const char *name, const char *kind, double (*measure)(int, int), action *what, int size, int times)
 {
-    times = times / (quick ? 10 : 1) + 1;
-    double best = measure(act, size, times / 10 + 1);
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        double each = measure(act, size, times);
-        if (each < best) best = each;
-    }
-    if (me == 0) printf("figure rma-%s/%s %d %.4f us\n", name, kind, size, best * 1e6);
+    char title[64];
+    act = what;
+    snprintf(title, sizeof title, "rma-%s/%s", name, kind);
+    figure(title, size, best_of(measure, size, repetitions(times)) * 1e6, "us");
 }
 
 static void figures(const char *kind)
@@ -134,31 +130,30 @@ static void figures(const char *kind)
     static const int sizes[] = {8, 4096, 65536, LARGEST};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int size = sizes[i], times = size <= 4096 ? 4000 : 200;
-        figure("put", kind, locked, put, size, times);
-        figure("get", kind, locked, get, size, times);
-        figure("accumulate", kind, locked, accumulate, size, times / 2);
+        measured("put", kind, locked, put, size, times);
+        measured("get", kind, locked, get, size, times);
+        measured("accumulate", kind, locked, accumulate, size, times / 2);
     }
-    figure("fetch-and-op", kind, locked, fetch_and_op, 8, 4000);
-    figure("compare-and-swap", kind, locked, compare_and_swap, 8, 4000);
+    measured("fetch-and-op", kind, locked, fetch_and_op, 8, 4000);
+    measured("compare-and-swap", kind, locked, compare_and_swap, 8, 4000);
     MPI_Win_fence(0, window);
-    figure("fence", kind, epoch, fence, 8, 2000);
+    measured("fence", kind, epoch, fence, 8, 2000);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
-    figure("start", kind, epoch, start, 8, 2000);
-    figure("lock", kind, epoch, lock, 8, 2000);
+    measured("start", kind, epoch, start, 8, 2000);
+    measured("lock", kind, epoch, lock, 8, 2000);
 }
 
 static void messages(const char *kind)
 {
     static const int sizes[] = {32768, 262144, LARGEST};
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) figure("message", kind, half, message, sizes[i], 400);
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) measured("message", kind, half, message, sizes[i], 400);
 }
 
 int main(int argc, char **argv)
 {
     MPI_Group world;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    quick = argc > 1 && atoi(argv[1]);
+    get_ready(argc, argv);
     int other = me == 0;
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Group_incl(world, 1, &other, &peer);

@@ -69,7 +69,7 @@ impl Runners {
         output.map_err(|error| format!("the launcher: {error}"))
     }
 
-    /// Runs a launcher for so long at most; then it is asked to end, and after a while it and all of its group are made to. `None`: the time was up. Where its
+    /// Runs a launcher for so long at most; then it is asked to end, and after a while all of its group are made to. `None`: the time was up. Where its
     /// output goes, `command` says.
     pub fn status_within(
         &self,
@@ -83,9 +83,9 @@ impl Runners {
         if !in_time {
             // It may end by itself at this moment.
             _ = kill_process(pid, Signal::TERM);
-            if !ends.as_ref().is_ok_and(|ends| is_readable_within(ends, GRACE)) {
-                _ = kill_process_group(pid, Signal::KILL);
-            }
+            _ = ends.as_ref().is_ok_and(|ends| is_readable_within(ends, GRACE));
+            // What it leaves behind is in its group, whose number is taken as long as nobody has waited for it.
+            _ = kill_process_group(pid, Signal::KILL);
         }
         let status = child.wait().map_err(failed);
         self.lock().pids.retain(|running| *running != pid);

@@ -90,6 +90,26 @@ fn who_fails_hangs_or_lacks_a_function_says_so_in_its_cell_and_holds_nobody_up()
 }
 
 #[test]
+fn installations_of_the_same_name_are_told_apart() {
+    let contest = Contest::new();
+    let others =
+        ["one/mpi", "two/mpi"].map(|name| contest.other(name, COMPILES, &WELL.replace("$HALF", "1.0")));
+    let run: Value =
+        serde_json::from_slice(&contest.bench(&["--json", "--against", &others.join(",")]).stdout).unwrap();
+    let names: Vec<&str> =
+        run["contestants"].as_array().unwrap().iter().filter_map(|entry| entry["name"].as_str()).collect();
+    assert_eq!(names[..2], ["corelace process", "mpi"]);
+    assert!(names[2].ends_with("-two-mpi"), "{names:?}");
+    assert!(
+        run["figures"][0]["cells"].as_array().unwrap().iter().all(|cell| cell["samples"]
+            .as_array()
+            .unwrap()
+            .len()
+            == 2)
+    );
+}
+
+#[test]
 fn a_missed_target_is_a_failure_only_if_it_is_asked_for() {
     let contest = Contest::new();
     let other = contest.other("other", COMPILES, &WELL.replace("$HALF", "1.0"));

@@ -14,7 +14,8 @@ use crate::runners::Runners;
 
 /// An installation: how to compile with it and how to start jobs with it.
 pub struct Installation {
-    name: String,
+    /// In tables; no other has it.
+    pub name: String,
     prefix: PathBuf,
     is_ours: bool,
     /// What came of compiling a program.
@@ -138,8 +139,8 @@ impl Contestant {
     }
 
     /// Another installation.
-    pub fn other(installation: usize, name: &Installation) -> Contestant {
-        Contestant { name: name.name.clone(), is_ours: false, installation, kind: PROCESS.into() }
+    pub fn other(at: usize, installation: &Installation) -> Contestant {
+        Contestant { name: installation.name.clone(), is_ours: false, installation: at, kind: PROCESS.into() }
     }
 
     /// Whether it can run this program; `is_first` says whether it comes first of all.

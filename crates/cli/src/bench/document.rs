@@ -27,6 +27,12 @@ pub fn write(run: &Run, file: &Path) -> Result<(), String> {
     std::fs::write(file, after).map_err(failed)
 }
 
+/// Whether the document has the marks.
+#[cfg(test)]
+pub fn has_place(document: &str) -> bool {
+    replaced(document, "").is_some()
+}
+
 /// The document with other text between the marks; `None` if it has none.
 fn replaced(document: &str, text: &str) -> Option<String> {
     let (head, rest) = document.split_once(BEGIN)?;
@@ -104,7 +110,7 @@ mod tests {
         assert!(text.contains("Measured 2026-01-02 03:04 UTC, "), "{text}");
         assert!(text.contains("- openmpi 1.0\n"), "{text}");
         assert!(
-            text.contains("| latency | 64 B | 2 | us | **0.500** 0.500..0.600 | - | 1.000 | - |"),
+            text.contains("| latency | 64 B | 2 | us | **0.500** 0.500..0.600 | 1.000 | 2.00 |"),
             "{text}"
         );
         assert!(text.contains("ahead in 1 of 1 lines"), "{text}");

@@ -90,7 +90,13 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         },
     };
     // What reads JSON reads nothing else.
-    let remark = |text: &str| if args.json { Ok(eprint!("{text}")) } else { crate::say(text) };
+    let remark = |text: &str| match args.json {
+        true => {
+            eprint!("{text}");
+            Ok(())
+        }
+        false => crate::say(text),
+    };
     crate::say(&if args.json { run.json() } else { table::text(&run) })?;
     remark(&breakdown)?;
     if let Some(file) = &args.plot {
@@ -124,7 +130,10 @@ fn measured(args: &BenchArgs) -> Result<Result<(Run, String), u8>, String> {
     kinds.dedup();
     let mut contestants: Vec<Contestant> = kinds.iter().map(|kind| Contestant::ours(0, kind)).collect();
     for other in &args.against {
-        let installation = Installation::other(other)?;
+        let mut installation = Installation::other(other)?;
+        if installations.iter().any(|known| known.name == installation.name) {
+            installation.name = other.display().to_string().replace('/', "-");
+        }
         contestants.push(Contestant::other(installations.len(), &installation));
         installations.push(installation);
     }
@@ -148,4 +157,32 @@ fn measured(args: &BenchArgs) -> Result<Result<(Run, String), u8>, String> {
         false => String::new(),
     };
     Ok(Ok((run, breakdown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(path: &str) -> String {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        std::fs::read_to_string(root.join(path)).unwrap()
+    }
+
+    #[test]
+    fn help_and_guide_name_every_suite() {
+        let help = BenchArgs::augment_args(clap::Command::new("bench")).render_long_help().to_string();
+        let guide = document("docs/guide/measuring.md");
+        for suite in suite::SUITES {
+            assert!(
+                help.contains(&format!("{},", suite.name)) || help.contains(&format!("{};", suite.name)),
+                "{help}"
+            );
+            assert!(guide.contains(&format!("\n| `{}` | ", suite.name)), "{}", suite.name);
+        }
+    }
+
+    #[test]
+    fn the_document_of_figures_has_a_place_for_tables() {
+        assert!(document::has_place(&document("docs/performance.md")));
+    }
 }

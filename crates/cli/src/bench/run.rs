@@ -105,7 +105,7 @@ pub mod tests {
             [("corelace process", true), ("corelace fiber", true), ("openmpi", false), ("mpich", false)];
         let run = Run::new(
             "2026-01-02 03:04 UTC".into(),
-            Machine::default(),
+            Machine { cores: 2, ..Machine::default() },
             (3, false),
             names.map(entry).to_vec(),
         );

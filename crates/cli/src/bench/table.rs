@@ -39,14 +39,15 @@ pub fn rows(
     figures: &[&Figure],
     cell: &dyn Fn(&Figure, &str, bool) -> String,
 ) -> Vec<Vec<String>> {
-    let (names, ours) = (run.names(), run.ours());
-    let has_peers = !run.peers().is_empty();
+    // Who has nothing to do with any of these figures needs no column.
+    let has_part = |name: &&str| figures.iter().any(|figure| figure.cell(name).is_some());
+    let is_compared = |name: &&str| figures.iter().any(|figure| standing(run, figure, name).is_some());
+    let names: Vec<&str> = run.names().into_iter().filter(has_part).collect();
+    let compared: Vec<&str> = run.ours().into_iter().filter(is_compared).collect();
     let has_targets = figures.iter().any(|figure| targets::verdicts(run, figure).next().is_some());
     let mut header: Vec<String> = ["figure", "size", "ranks", "unit"].map(String::from).to_vec();
     header.extend(names.iter().map(|name| name.to_string()));
-    if has_peers {
-        header.extend(ours.iter().map(|name| format!("{} x", kind(name))));
-    }
+    header.extend(compared.iter().map(|name| format!("{} x", kind(name))));
     header.extend(has_targets.then(|| "target".into()));
     let mut rows = vec![header];
     for figure in figures {
@@ -56,11 +57,9 @@ pub fn rows(
         row.extend(
             names.iter().map(|name| cell(figure, name, ahead.is_some() && figure.best(name) == ahead)),
         );
-        if has_peers {
-            row.extend(
-                ours.iter().map(|name| standing(run, figure, name).map_or("-".into(), |at| at.text())),
-            );
-        }
+        row.extend(
+            compared.iter().map(|name| standing(run, figure, name).map_or("-".into(), |at| at.text())),
+        );
         if has_targets {
             let verdicts: Vec<String> =
                 targets::verdicts(run, figure).map(|verdict| verdict.text()).collect();
@@ -144,11 +143,15 @@ fn legend(run: &Run) -> String {
     let sample = run.figures.iter().flat_map(|figure| &figure.cells).map(|cell| cell.samples.len()).max();
     let samples = vec![0.0; sample.unwrap_or(0)];
     let confidence = super::statistics::interval(&samples).map_or(0.0, |interval| interval.confidence);
-    let mut text = format!(
-        "best of {} rounds, and low..high of the median by order statistics ({:.0} % sure)",
-        run.rounds,
-        confidence * 100.0
-    );
+    let mut text = match run.rounds {
+        1 => "one round".to_owned(),
+        rounds => {
+            let sure = confidence * 100.0;
+            format!(
+                "best of {rounds} rounds, and low..high of the median by order statistics ({sure:.0} % sure)"
+            )
+        }
+    };
     if !run.peers().is_empty() {
         _ = write!(
             text,

@@ -7,8 +7,8 @@ use super::run::Run;
 pub struct Target {
     figure: &'static str,
     size: u64,
-    /// Of one number of ranks only.
-    ranks: Option<u32>,
+    /// Only where ranks are crowded.
+    crowded: bool,
     ours: &'static str,
     bound: Bound,
 }
@@ -43,15 +43,18 @@ pub enum Outcome {
     Unknown,
 }
 
+/// So many ranks share a core where they are crowded, as 64 on two cores do.
+const CROWD: usize = 32;
+
 const PROCESS: &str = "corelace process";
 const FIBER: &str = "corelace fiber";
 
 const fn target(figure: &'static str, size: u64, ours: &'static str, bound: Bound) -> Target {
-    Target { figure, size, ranks: None, ours, bound }
+    Target { figure, size, crowded: false, ours, bound }
 }
 
 const fn crowded(figure: &'static str, size: u64, times: f64) -> Target {
-    Target { figure, size, ranks: Some(64), ours: FIBER, bound: Bound::TimesBestPeer(times) }
+    Target { figure, size, crowded: true, ours: FIBER, bound: Bound::TimesBestPeer(times) }
 }
 
 const KIB: u64 = 1024;
@@ -98,14 +101,13 @@ const TARGETS: &[Target] = &[
 
 /// How a figure of a run stands to its targets, one for each of our contestants that has one.
 pub fn verdicts<'r>(run: &'r Run, figure: &'r Figure) -> impl Iterator<Item = Verdict> + 'r {
-    TARGETS.iter().filter(|target| target.concerns(figure)).map(|target| target.verdict(run, figure))
+    TARGETS.iter().filter(|target| target.concerns(run, figure)).map(|target| target.verdict(run, figure))
 }
 
 impl Target {
-    fn concerns(&self, figure: &Figure) -> bool {
-        figure.name == self.figure
-            && figure.size == self.size
-            && self.ranks.is_none_or(|ranks| figure.ranks == ranks)
+    fn concerns(&self, run: &Run, figure: &Figure) -> bool {
+        let is_crowded = figure.ranks as usize >= CROWD * run.machine.cores;
+        figure.name == self.figure && figure.size == self.size && (is_crowded || !self.crowded)
     }
 
     fn verdict(&self, run: &Run, figure: &Figure) -> Verdict {
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn fibers_have_their_targets_on_64_ranks_only() {
+    fn fibers_have_their_targets_where_ranks_are_crowded() {
         let cells: &[(&str, &[f64])] = &[(FIBER, &[1.0]), ("openmpi", &[10.0])];
         assert_eq!(outcomes(vec![figure("alltoall", 4096, 64, cells)]), ["met: fiber 5 x best other"]);
         assert!(outcomes(vec![figure("alltoall", 4096, 8, cells)]).is_empty());
