@@ -117,6 +117,12 @@ impl Types {
         }
     }
 
+    /// A predefined type that was used before; it is committed.
+    #[inline(always)]
+    pub(crate) fn predefined(&self, handle: MPI_Datatype) -> Option<&Type> {
+        self.predefined.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0))?.look()
+    }
+
     pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {
         self.refer(Counted::new(datatype))
     }
