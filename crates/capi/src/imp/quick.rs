@@ -6,12 +6,12 @@
 
 use core::ffi::{c_int, c_void};
 
-use engine::{Lent, RecvBuffer, RequestId, SendBuffer, Status, Tag};
+use engine::{Lent, RequestId, Status, Tag};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::convert::StatusOut;
-use crate::handles::{Comm, Type};
+use crate::handles::Comm;
 use crate::process::State;
 
 /// The arguments that say which message it is, as given.
@@ -26,8 +26,7 @@ struct Given {
 
 /// What they mean.
 struct Meant<'a> {
-    count: u64,
-    datatype: &'a Type,
+    bytes: usize,
     rank: u32,
     tag: Tag,
     comm: &'a Comm,
@@ -41,26 +40,8 @@ impl Given {
         }
         let tag = Tag::new(i64::from(self.tag)).ok()?;
         let comm = state.comms.look(self.comm)?;
-        let datatype = state.types.predefined(self.datatype)?;
-        Some(Meant { count: self.count as u64, datatype, rank: self.rank as u32, tag, comm })
-    }
-}
-
-impl Meant<'_> {
-    /// # Safety
-    /// See the module `convert`.
-    #[inline(always)]
-    unsafe fn to_send(&self, buf: *const c_void) -> Lent<'_, SendBuffer> {
-        // SAFETY: passed on.
-        unsafe { Lent::to_send(buf.cast(), self.count, &self.datatype.datatype) }
-    }
-
-    /// # Safety
-    /// See the module `convert`.
-    #[inline(always)]
-    unsafe fn to_receive(&self, buf: *mut c_void) -> Lent<'_, RecvBuffer> {
-        // SAFETY: passed on.
-        unsafe { Lent::to_receive(buf.cast(), self.count, &self.datatype.datatype) }
+        let bytes = self.count as usize * state.types.dense_bytes(self.datatype)?;
+        Some(Meant { bytes, rank: self.rank as u32, tag, comm })
     }
 }
 
@@ -79,9 +60,9 @@ pub(crate) unsafe fn mpi_send(
     let Some(meant) = (Given { count, datatype, rank: dest, tag, comm }).meaning(state, buf) else {
         return false;
     };
-    // SAFETY: passed on.
-    let buffer = unsafe { meant.to_send(buf) };
-    state.rank().send_at_once(&buffer, meant.rank, meant.tag, &meant.comm.comm)
+    // SAFETY: the contract of `convert`: so many bytes can be read, and nobody writes them during the call.
+    let message = unsafe { core::slice::from_raw_parts(buf.cast(), meant.bytes) };
+    state.rank().send_at_once(message, meant.rank, meant.tag, &meant.comm.comm)
 }
 
 /// # Safety
@@ -124,9 +105,9 @@ pub(crate) unsafe fn mpi_recv(
     let Some(meant) = (Given { count, datatype, rank: source, tag, comm }).meaning(state, buf) else {
         return false;
     };
-    // SAFETY: passed on.
-    let buffer = unsafe { meant.to_receive(buf) };
-    let Some(bytes) = state.rank().receive_at_once(&buffer, meant.rank, meant.tag, &meant.comm.comm) else {
+    // SAFETY: the contract of `convert`: so many bytes can be written, and nobody uses them during the call.
+    let room = unsafe { core::slice::from_raw_parts_mut(buf.cast(), meant.bytes) };
+    let Some(bytes) = state.rank().receive_at_once(room, meant.rank, meant.tag, &meant.comm.comm) else {
         return false;
     };
     if !status.is_null() {
@@ -157,8 +138,9 @@ pub(crate) unsafe fn mpi_irecv(
     let Some(meant) = (Given { count, datatype, rank: source, tag, comm }).meaning(state, buf) else {
         return false;
     };
+    let Some(datatype) = state.types.used(datatype) else { return false };
     // SAFETY: passed on.
-    let buffer = unsafe { meant.to_receive(buf) };
+    let buffer = unsafe { Lent::to_receive(buf.cast(), count as u64, &datatype.datatype) };
     let Some(id) = state.rank().post_at_once(&buffer, meant.rank, meant.tag, &meant.comm.comm) else {
         return false;
     };

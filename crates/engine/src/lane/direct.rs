@@ -45,38 +45,29 @@ impl Lane {
     /// Receives a short message of one source and tag that is the next to come, and here or about to be: it goes from the mailbox into the buffer, and nothing is begun or
     /// ended. Its bytes; `None`, and nothing was received, if it is not so.
     #[inline(always)]
-    pub(crate) fn receive_at_once(
-        &self,
-        buffer: &RecvBuffer,
-        source: u32,
-        tag: Tag,
-        comm: &Comm,
-    ) -> Option<u64> {
+    pub(crate) fn receive_at_once(&self, room: &mut [u8], source: u32, tag: Tag, comm: &Comm) -> Option<u64> {
         let core = &mut *self.core.borrow_mut();
-        if buffer.bytes() >= core.choice.announce_min
+        if room.len() as u64 >= core.choice.announce_min
             || !core.is_quiet()
             || self.schedules.live() > 0
             || source >= comm.peers().size()
-            || !buffer.is_contiguous()
         {
             return None;
         }
         let [first, second, _] =
             Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
         let fabric = self.fabric();
-        buffer.fill(buffer.bytes() as usize, |room| {
-            for _ in 0..self.looks {
-                match fabric.take_next(first, second, room) {
-                    Next::Nothing => {}
-                    Next::Another => return None,
-                    Next::Taken { from, bytes } => {
-                        core.peers.at(from).seen += 1;
-                        return Some(u64::from(bytes));
-                    }
+        for _ in 0..self.looks {
+            match fabric.take_next(first, second, room) {
+                Next::Nothing => {}
+                Next::Another => break,
+                Next::Taken { from, bytes } => {
+                    core.peers.at(from).seen += 1;
+                    return Some(u64::from(bytes));
                 }
             }
-            None
-        })
+        }
+        None
     }
 
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.

@@ -18,7 +18,7 @@ use crate::values::memory::board::Ended;
 use crate::values::tuning::Tuning;
 
 /// Looks of a rank with a core of its own: about as many as fit into the time of an answer.
-const LOOKS: u32 = 64;
+const LOOKS: u32 = 256;
 
 /// One end-point and everything that arrives there.
 pub(crate) struct Lane {

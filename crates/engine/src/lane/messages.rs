@@ -33,12 +33,12 @@ impl Lane {
         core.start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
     }
 
-    /// Sends a short message that lies in one piece to a rank that there is, if that takes no more than a letter; false, and nothing was sent, if it does.
+    /// Sends a short message to a rank that there is, if that takes no more than a letter; false, and nothing was sent, if it does.
     #[inline(always)]
-    pub fn send_at_once(&self, buffer: &SendBuffer, to: u32, tag: Tag, comm: &Comm) -> bool {
-        let (Some(bytes), Some(node)) = (buffer.contiguous(), comm.node_if_any(to)) else { return false };
+    pub fn send_at_once(&self, message: &[u8], to: u32, tag: Tag, comm: &Comm) -> bool {
+        let Some(node) = comm.node_if_any(to) else { return false };
         let envelope = Envelope { context: comm.context(), source: comm.rank(), tag: tag.value() };
-        self.core.borrow_mut().send_at_once(self.fabric(), bytes, node, &envelope)
+        self.core.borrow_mut().send_at_once(self.fabric(), message, node, &envelope)
     }
 
     /// Posts a receive of a short message of one tag from one rank, if none is here that it could get; `None`, and nothing was begun, if it takes more than that.

@@ -336,7 +336,6 @@ impl RecvBuffer {
     }
 
     /// Lets somebody write the first bytes of a buffer that lies in one piece.
-    #[inline]
     pub(crate) fn fill<T>(&self, len: usize, write: impl FnOnce(&mut [u8]) -> T) -> T {
         assert!(self.is_contiguous() && len as u64 <= self.bytes());
         if len == 0 {
