@@ -25,7 +25,7 @@ use crate::job::Hooks;
 use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
 use crate::switch::Context;
-use crate::tuning::{BRIEF_ROUNDS, NAP_NS, SPIN_ROUNDS};
+use crate::tuning::{BRIEF_ROUNDS, EAGER_ROUNDS, NAP_NS, SPIN_ROUNDS};
 
 /// The workers and fibers of one job.
 pub(crate) struct Crew {
@@ -288,7 +288,7 @@ impl Crew {
     #[inline(always)]
     fn spins(&self, worker: &Worker, rounds: u32, idle: Idle) -> bool {
         let spins = rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle();
-        if spins {
+        if spins && rounds >= EAGER_ROUNDS {
             std::hint::spin_loop();
         }
         spins

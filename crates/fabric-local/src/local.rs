@@ -13,7 +13,7 @@ use fabric::{
 use ring::linux::{Mapping, monotonic_ns};
 use ring::patience::Patience;
 use ring::waiting::Waiting;
-use ring::{Endpoint, transfer};
+use ring::{Doorbell, Endpoint, transfer};
 
 use crate::crew::Crew;
 use crate::job::{Region, account};
@@ -40,6 +40,16 @@ const PAGE_BYTES: usize = 4096;
 enum Home {
     Thread(Arc<Team>, Waiting, Patience),
     Fiber(Arc<Crew>),
+}
+
+impl Home {
+    /// Whether every rank has a core of its own: then it matters little whether it is a thread or a fiber.
+    fn is_roomy(&self) -> bool {
+        match self {
+            Home::Thread(_, waiting, _) => waiting.is_roomy(),
+            Home::Fiber(crew) => crew.gives_each_a_core(),
+        }
+    }
 }
 
 impl LocalFabric {
@@ -123,6 +133,12 @@ impl LocalFabric {
         false
     }
 
+    /// As [`wake`](LocalFabric::wake): whoever runs the rank knows how to wake it.
+    #[inline(always)]
+    fn wake_at(&self, to: Node, _: &Doorbell) {
+        self.wake(to);
+    }
+
     /// To be called after something was published for `to`.
     #[inline(always)]
     fn wake(&self, to: Node) {
@@ -145,17 +161,14 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
-            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_CAPS,
+            home if home.is_roomy() => &ROOMY_CAPS,
             Home::Thread(..) => &CROWDED_CAPS,
             Home::Fiber(_) => &FIBER_CAPS,
         }
     }
 
     fn route(&self, _: Node) -> &Route {
-        match &self.home {
-            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_ROUTE,
-            _ => &ROUTE,
-        }
+        if self.home.is_roomy() { &ROOMY_ROUTE } else { &ROUTE }
     }
 }
 

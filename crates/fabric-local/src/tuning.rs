@@ -21,8 +21,11 @@ pub const RECEIVER_FIRST_MIN: usize = 16 << 10;
 /// Stack of a fiber. Mapped lazily: a rank uses the pages it touches.
 pub const FIBER_STACK_BYTES: usize = 256 << 10;
 
-/// Empty rounds for which a fiber whose worker has nothing else to do goes on polling, with a `pause` each: some 20 us.
+/// Empty rounds for which a fiber whose worker has nothing else to do goes on polling: some 20 us.
 pub const SPIN_ROUNDS: u32 = 300;
+
+/// Those of them without a `pause`: the answer of a peer that runs comes sooner than a `pause` would let it be noticed.
+pub const EAGER_ROUNDS: u32 = 64;
 
 /// Brief parks in a row after which a fiber that is the only ready one gives the core away.
 pub const BRIEF_ROUNDS: u32 = 64;
@@ -38,19 +41,19 @@ pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
 }
 
-/// From here on two threads that wait for one message copy half of it each.
+/// From here on two ranks that wait for one message copy half of it each.
 pub const SHARE_MIN: usize = 256 << 10;
 
-/// The caps of ranks that are fibers: a park is a switch.
+/// The caps of fibers that share cores: a park is a switch.
 pub const FIBER_CAPS: Caps = Caps { cheap_park: true, boards: true, ..Caps::PLAIN };
 
-/// What a thread can do that has a core of its own.
+/// What a thread or fiber can do that has a core of its own.
 pub const ROOMY_CAPS: Caps = Caps { boards: true, ..Caps::ROOMY };
 
 /// What one can do that shares its core with others.
 pub const CROWDED_CAPS: Caps = Caps { boards: true, ..Caps::PLAIN };
 
-/// The route between ranks that are threads with a core each: two of them can copy at the same time.
+/// The route between ranks with a core each: two of them can copy at the same time.
 pub const ROOMY_ROUTE: Route =
     Route { thresholds: Thresholds { share_min: SHARE_MIN, ..ROUTE.thresholds }, ..ROUTE };
 

@@ -232,7 +232,12 @@ impl ShmFabric {
     /// To be called after a letter or signal to `to` was published.
     #[inline(always)]
     fn wake(&self, to: Node) {
-        let bell = self.endpoint.exchange().doorbell(to.0);
+        self.wake_at(to, self.endpoint.exchange().doorbell(to.0));
+    }
+
+    /// As [`wake`](ShmFabric::wake), where its doorbell is known.
+    #[inline(always)]
+    fn wake_at(&self, to: Node, bell: &Doorbell) {
         if self.waiting.finds_asleep(bell) && bell.clear() {
             wake(&self.waiting, &self.segment, to.0, bell);
         }

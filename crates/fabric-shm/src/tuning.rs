@@ -16,13 +16,13 @@ pub const POOL_SLOTS: u32 = 32;
 pub const LETTER_MAX: u32 = 16 << 10;
 
 /// Longest message that travels in letters: up to here two copies cost less than the system call and page look-up of one.
-pub const EAGER_MAX: usize = LETTER_MAX as usize;
+pub const EAGER_MAX: usize = 8 << 10;
 
 /// From here on a posted receive announces itself.
 pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
 
 /// From here on two ranks that wait for one message copy half of it each. A letter more, half the time for the copy.
-pub const SHARE_MIN: usize = 128 << 10;
+pub const SHARE_MIN: usize = 32 << 10;
 
 /// A rank that sleeps looks up so often, to see whether somebody asks what it waits for: twice a second costs nothing that can be
 /// measured, and is soon enough for people.

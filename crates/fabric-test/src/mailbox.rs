@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fabric::{Fabric, Lane, Node, PostError};
+use fabric::{Fabric, Idle, Lane, Next, Node, PostError};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -31,7 +31,65 @@ pub const CASES: &[Case] = &[
     Case { name: "letters_to_oneself_arrive", ranks: &[1, 2], budget: None, body: to_oneself },
     Case { name: "a_sink_may_post", ranks: &[2, 3], budget: None, body: post_in_sink },
     Case { name: "poll_hands_out_at_most_its_limit", ranks: &[2], budget: None, body: limit },
+    Case { name: "the_next_letter_is_taken_only_if_it_is_meant", ranks: &[2, 3], budget: None, body: next },
 ];
+
+fn next(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    let most = fabric.route(Node(0)).letter_max;
+    let lengths = [0, 1, 8, 13, 16, 96, 97, 700, most].map(|length: usize| length.min(most));
+    if desk.me() == Node(fabric.nodes() - 1) {
+        for (number, length) in (0..).zip(lengths) {
+            desk.post(Node(0), &[number, 5, length as u64], &pattern(number, length));
+        }
+        // One whose third word is not its length, and one behind it.
+        desk.post(Node(0), &[1000, 5, 77], &[]);
+        desk.post(Node(0), &[1001, 5, 0], &[]);
+    }
+    if desk.me() == Node(0) {
+        let mut room = vec![0; most];
+        for (number, length) in (0..).zip(lengths) {
+            let found = wait_for(fabric, || match fabric.take_next(number + 1, 5, &mut room) {
+                Next::Nothing => None,
+                found => Some(found),
+            });
+            assert_eq!(found, Next::Another, "letter {number} has another first word");
+            assert_eq!(fabric.take_next(number, 6, &mut room), Next::Another, "and another second word");
+            if length > 0 {
+                let short = &mut room[..length - 1];
+                assert_eq!(fabric.take_next(number, 5, short), Next::Another, "there is no room for it");
+            }
+            match fabric.take_next(number, 5, &mut room) {
+                Next::Taken { from, bytes } => {
+                    assert_eq!((from, bytes as usize), (Node(fabric.nodes() - 1), length));
+                    assert_eq!(room[..length], pattern(number, length));
+                }
+                // Fabrics need not look; then all letters are polled.
+                Next::Another => assert_eq!(desk.receive().payload, pattern(number, length)),
+                Next::Nothing => panic!("letter {number} was there"),
+            }
+        }
+        for (number, third) in [(1000, 77), (1001, 0)] {
+            if number == 1000 {
+                wait_for(fabric, || (fabric.take_next(number, 5, &mut room) != Next::Nothing).then_some(()));
+            }
+            assert_eq!(desk.receive().header, [number, 5, third]);
+        }
+    }
+    desk.leave();
+}
+
+/// What `look` finds, at last.
+fn wait_for<T>(fabric: &dyn Fabric, mut look: impl FnMut() -> Option<T>) -> T {
+    let mut rounds = 0;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        fabric.park(rounds, Idle::UntilWoken);
+        rounds += 1;
+    }
+}
 
 fn order(fabric: &dyn Fabric) {
     const LETTERS: u64 = 600;

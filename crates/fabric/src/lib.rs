@@ -48,7 +48,7 @@ mod virtual_time;
 pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
-pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PortStep, PostError};
+pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, Next, PortStep, PostError};
 pub use multicast::{Landing, Multicast, MulticastLaws};
 pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
 pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};

@@ -29,6 +29,22 @@ pub enum PostError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost;
 
+/// What a look at the next letter has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// No letter waits.
+    Nothing,
+    /// Another letter waits, or the fabric does not look: [`poll`](Mailbox::poll) tells.
+    Another,
+    /// It was taken.
+    Taken {
+        /// Its sender.
+        from: Node,
+        /// Bytes of its payload.
+        bytes: u32,
+    },
+}
+
 /// A step of a message through ports of an operating system, which are opened for it and closed after it (LWMPI on Nanvix).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PortStep {
@@ -87,4 +103,10 @@ pub trait Mailbox {
     /// * **Damage:** a letter that makes no sense to the fabric is handed out as [`DAMAGED`], with its sender if it names one.
     /// * **Reentrant:** the sink may post, but not poll or park.
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize;
+
+    /// Takes the next letter, as [`poll`](Mailbox::poll) would, if the words of its header are `first`, `second` and the bytes of its payload, and these fit into `room`: they are
+    /// stored there. Any other letter stays. For receivers that know what comes next. By default nothing is looked at.
+    fn take_next(&self, _first: u64, _second: u64, _room: &mut [u8]) -> Next {
+        Next::Another
+    }
 }

@@ -29,6 +29,13 @@ impl<T> PeerTable<T> {
         self.pages.get(page)?.as_ref()?[entry].as_ref()
     }
 
+    /// The same, to change.
+    #[inline(always)]
+    pub fn get_mut(&mut self, node: Node) -> Option<&mut T> {
+        let (page, entry) = place(node);
+        self.pages.get_mut(page)?.as_mut()?[entry].as_mut()
+    }
+
     /// What is known of `node`; at first what `first` says, which is best a cold function. A few instructions, and in the way of every message: always inlined.
     #[inline(always)]
     pub fn at(&mut self, node: Node, first: impl FnOnce() -> T) -> &mut T {
@@ -69,6 +76,7 @@ mod tests {
             *table.at(Node(node), || node) += 1;
             assert_eq!(table.at(Node(node), || unreachable!()), &(node + 1));
             assert_eq!(table.get(Node(node)), Some(&(node + 1)));
+            assert_eq!(table.get_mut(Node(node)), Some(&mut (node + 1)));
         }
         assert_eq!(table.get(Node(1)), None, "a neighbour that nobody asked for");
         assert_eq!(table.pages.iter().flatten().count(), 4);

@@ -243,7 +243,7 @@ impl Default for Cell {
 /// # Safety
 /// `place` must be valid for writes of `bytes.len()` bytes that do not overlap `bytes`.
 #[inline(always)]
-unsafe fn copy_short(bytes: &[u8], place: *mut u8) {
+pub(crate) unsafe fn copy_short(bytes: &[u8], place: *mut u8) {
     let from = bytes.as_ptr();
     // SAFETY: every branch copies exactly `bytes.len()` bytes.
     unsafe {

@@ -7,13 +7,14 @@
 
 use alloc::boxed::Box;
 use core::cell::Cell;
+use core::ptr::NonNull;
 use core::slice;
 
-use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Node, PostError};
+use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Next, Node, PostError};
 
-use crate::cell::{Body, Control, INLINE_BYTES, Payload};
+use crate::cell::{Body, Control, INLINE_BYTES, Payload, copy_short};
 use crate::doorbell::Doorbell;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Front};
 use crate::lines;
 use crate::pool::{LENT_BYTES, Pool};
 use crate::ring::{Consumer, Ring};
@@ -24,24 +25,25 @@ pub struct Endpoint {
     exchange: Exchange,
     me: u32,
     inbox: Consumer<'static>,
-    /// What this rank knows of the heads of receivers that it has posted to, so that a post need not read them: as many as are worth
-    /// remembering, however many ranks there are. One that is forgotten is read again.
-    known_heads: Box<[KnownHead; KNOWN_HEADS]>,
+    /// What this rank knows of receivers that it has posted to, so that a post need not find it out: as many as are worth
+    /// remembering, however many ranks there are. What is forgotten is found out again.
+    receivers: Box<[Receiver; RECEIVERS]>,
     pool: Pool,
     company: Cell<Company>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
 }
 
-/// What is known of one receiver's head.
-struct KnownHead {
-    /// The receiver. Rank 0 at first, of which nothing is known either.
-    of: Cell<u32>,
+/// What is known of one receiver. Invariant: the area is its.
+struct Receiver {
+    rank: Cell<u32>,
+    area: Cell<NonNull<u8>>,
+    /// How far its head was when it was last read.
     head: Cell<u64>,
 }
 
-/// Receivers whose heads are remembered: each has the place of its number's lowest bits.
-const KNOWN_HEADS: usize = 64;
+/// Receivers that are remembered: each has the place of its number's lowest bits.
+const RECEIVERS: usize = 64;
 
 /// How much of a pooled payload is handed over: more of it delays the next letter by more than it saves the receiver.
 const HANDED_OVER_MAX: usize = 1 << 10;
@@ -73,13 +75,14 @@ impl Endpoint {
         // SAFETY: the memory outlives the endpoint, which keeps the ring to itself; and this is the rank's only endpoint, hence
         // the ring's only consumer.
         let inbox = unsafe { Consumer::new(exchange.ring_for(me.0)) };
+        // At first each place knows this rank itself, but for its head.
+        let (rank, area) = (me.0, exchange.area(me.0));
+        let receiver = |_| Receiver { rank: Cell::new(rank), area: Cell::new(area), head: Cell::new(0) };
         Endpoint {
             exchange,
             me: me.0,
             inbox,
-            known_heads: Box::new(
-                [const { KnownHead { of: Cell::new(0), head: Cell::new(0) } }; KNOWN_HEADS],
-            ),
+            receivers: Box::new(core::array::from_fn(receiver)),
             pool: Pool::new(exchange.geometry().slots()),
             company: Cell::new(Company::Anywhere),
             reported: Default::default(),
@@ -119,64 +122,82 @@ impl Endpoint {
     }
 
     /// Appends a letter to the mailbox of `to`: [`fabric::Mailbox::try_post`] but for the wake-up.
-    #[inline(always)]
+    ///
+    /// # Errors
+    /// If there is no room.
     pub fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
+        self.post(to, header, payload).map(|_| ()).ok_or(PostError::Full)
+    }
+
+    /// As [`try_post`](Endpoint::try_post); the receiver's doorbell, for the wake-up, or nothing if there is no room.
+    #[inline(always)]
+    pub fn post(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
         if payload.len() > INLINE_BYTES {
             return self.post_pooled(to, header, payload);
         }
-        let ring = self.exchange.ring(to.0);
-        self.push(&ring, self.known_head(to), header, Payload::Inline(payload))
+        let receiver = self.receiver(to);
+        self.push(receiver, header, Payload::Inline(payload))
     }
 
-    /// The place for what is known of a receiver's head; nothing, if it was another's.
+    /// What is known of a receiver.
     #[inline(always)]
-    fn known_head(&self, of: Node) -> &Cell<u64> {
-        let known = &self.known_heads[of.0 as usize % KNOWN_HEADS];
-        if known.of.get() != of.0 {
-            known.of.set(of.0);
-            known.head.set(0);
+    fn receiver(&self, to: Node) -> &Receiver {
+        let receiver = &self.receivers[to.0 as usize % RECEIVERS];
+        if receiver.rank.get() != to.0 {
+            self.meet(receiver, to);
         }
-        &known.head
+        receiver
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meet(&self, receiver: &Receiver, to: Node) {
+        receiver.area.set(self.exchange.area(to.0));
+        receiver.rank.set(to.0);
+        receiver.head.set(0);
+    }
+
+    /// The ring of a receiver.
+    #[inline(always)]
+    fn ring(&self, receiver: &Receiver) -> Ring<'_> {
+        // SAFETY: an area of this exchange, whose memory outlives the endpoint.
+        unsafe { self.exchange.ring_in(receiver.area.get()) }
     }
 
     #[inline(always)]
-    fn push(
-        &self,
-        ring: &Ring<'_>,
-        known_head: &Cell<u64>,
-        header: &Header,
-        payload: Payload<'_>,
-    ) -> Result<(), PostError> {
-        match self.company.get() {
-            Company::OnMyThread => ring.push_alone(known_head, self.me, header, payload),
-            Company::Anywhere => ring.push(known_head, self.me, header, payload),
-            Company::OnOwnCores => ring.push_across(known_head, self.me, header, payload),
-        }
+    fn push(&self, receiver: &Receiver, header: &Header, payload: Payload<'_>) -> Option<&Doorbell> {
+        let (ring, head) = (self.ring(receiver), &receiver.head);
+        let pushed = match self.company.get() {
+            Company::OnMyThread => ring.push_alone(head, self.me, header, payload),
+            Company::Anywhere => ring.push(head, self.me, header, payload),
+            Company::OnOwnCores => ring.push_across(head, self.me, header, payload),
+        };
+        // SAFETY: an area of the exchange, whose memory outlives the endpoint, begins with a front.
+        pushed.ok().map(|()| unsafe { &receiver.area.get().cast::<Front>().as_ref().doorbell })
     }
 
     /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
     /// an unfinished cell; the look at the room first saves the copy in most cases when the ring is full.
     #[inline(never)]
-    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
+    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
         let letter_max = self.exchange.geometry().letter_max();
         assert!(
             payload.len() <= letter_max,
             "a letter of {} bytes was posted, the most is {letter_max}",
             payload.len()
         );
-        let ring = self.exchange.ring(to.0);
-        let known_head = self.known_head(to);
-        if !ring.has_room(known_head) {
-            return Err(PostError::Full);
+        let receiver = self.receiver(to);
+        if !self.ring(receiver).has_room(&receiver.head) {
+            return None;
         }
         let line = |slot| self.exchange.lent(self.me, slot);
-        let slot = self.pool.take(line).ok_or(PostError::Full)?;
+        let slot = self.pool.take(line)?;
         let place = self.exchange.slot_payload(self.me, slot);
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
         // because slots are handed out only for reading and only while they are not free.
         unsafe { core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len()) };
-        let pushed = self.push(&ring, known_head, header, Payload::Pooled { length: payload.len(), slot });
-        if pushed.is_err() {
+        let pushed = self.push(receiver, header, Payload::Pooled { length: payload.len(), slot });
+        if pushed.is_none() {
             self.pool.untake(slot, line);
         } else if self.company.get() == Company::OnOwnCores {
             lines::hand_over(place, payload.len().min(HANDED_OVER_MAX));
@@ -200,7 +221,8 @@ impl Endpoint {
 
     /// Whether the ring of `to` has room, as far as this rank can see.
     pub fn has_room(&self, to: Node) -> bool {
-        self.exchange.ring(to.0).has_room(self.known_head(to))
+        let receiver = self.receiver(to);
+        self.ring(receiver).has_room(&receiver.head)
     }
 
     /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`], where nobody sleeps until there is room.
@@ -235,17 +257,66 @@ impl Endpoint {
             }
             // SAFETY: longer letters carry a slot number.
             let slot = unsafe { body.slot() };
-            let geometry = self.exchange.geometry();
-            if length > geometry.letter_max() || slot >= geometry.slots() {
+            let Some(payload) = self.pooled(sender, slot, length) else {
                 return damaged(Node(sender), sink);
-            }
-            // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and does not touch them
-            // until the slot is given back below.
-            let payload = unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) };
+            };
             sink(Node(sender), &body.header, payload);
             self.exchange.lent(sender, slot).give_back();
         };
         self.inbox.take_and_tell(limit, each, tell)
+    }
+
+    /// Takes the next letter if it is the one that is meant: [`fabric::Mailbox::take_next`]. `wake` as for [`poll_and_wake`](Endpoint::poll_and_wake).
+    #[inline(always)]
+    pub fn take_next(&self, first: u64, second: u64, room: &mut [u8], wake: impl Fn(Node)) -> Next {
+        let ranks = self.exchange.geometry().ranks();
+        let take = |control: Control, body: &Body| {
+            let (sender, length) = (control.sender(), control.length());
+            let [one, two, three] = body.header;
+            if one != first
+                || two != second
+                || three != length as u64
+                || length > room.len()
+                || sender >= ranks
+            {
+                return None;
+            }
+            if length > INLINE_BYTES {
+                self.take_pooled(sender, length, body, room)?;
+            } else {
+                // SAFETY: a sender writes as many bytes as the control word says; there is room for them, which is the caller's alone.
+                unsafe { copy_short(body.inline_payload(length), room.as_mut_ptr()) };
+            }
+            Some(Next::Taken { from: Node(sender), bytes: length as u32 })
+        };
+        let tell = |sender| {
+            if sender < ranks {
+                wake(Node(sender))
+            }
+        };
+        self.inbox.take_next(take, tell).map_or(Next::Nothing, |taken| taken.unwrap_or(Next::Another))
+    }
+
+    /// Stores the payload of a long letter, unless it makes no sense.
+    #[inline(never)]
+    fn take_pooled(&self, sender: u32, length: usize, body: &Body, room: &mut [u8]) -> Option<()> {
+        // SAFETY: letters of this length carry a slot number.
+        let slot = unsafe { body.slot() };
+        let payload = self.pooled(sender, slot, length)?;
+        room[..length].copy_from_slice(payload);
+        self.exchange.lent(sender, slot).give_back();
+        Some(())
+    }
+
+    /// The payload of a long letter; `None` if there can be none. Its sender does not touch it until the slot is given back.
+    #[inline(always)]
+    fn pooled(&self, sender: u32, slot: u32, length: usize) -> Option<&[u8]> {
+        let geometry = self.exchange.geometry();
+        if length > geometry.letter_max() || slot >= geometry.slots() {
+            return None;
+        }
+        // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and does not touch them until the slot is given back.
+        Some(unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) })
     }
 
     /// Adds one to a counter of `to`: [`fabric::Signal::raise`] but for the wake-up. A release, so that the owner sees
@@ -295,7 +366,7 @@ fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
     sink(from, &DAMAGED, &[]);
 }
 
-/// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever sleeps, a method `has_lost` that tells whether the
+/// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever sleeps, one `wake_at` that is given his doorbell, a method `has_lost` that tells whether the
 /// rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
 /// on this crate have in common, word by word. The methods are not for inlining: they would be compiled where a fabric is made, and not with it.
 #[macro_export]
@@ -308,15 +379,15 @@ macro_rules! deliver_by_endpoint {
                 header: &::fabric::Header,
                 payload: &[u8],
             ) -> ::core::result::Result<(), ::fabric::PostError> {
-                if self.endpoint.try_post(to, header, payload).is_err() {
+                let ::core::option::Option::Some(bell) = self.endpoint.post(to, header, payload) else {
                     let lost = self.has_lost(to);
                     return ::core::result::Result::Err(if lost {
                         ::fabric::PostError::Lost
                     } else {
                         ::fabric::PostError::Full
                     });
-                }
-                self.wake(to);
+                };
+                self.wake_at(to, bell);
                 ::core::result::Result::Ok(())
             }
 
@@ -326,6 +397,10 @@ macro_rules! deliver_by_endpoint {
                 sink: &mut dyn FnMut(::fabric::Node, &::fabric::Header, &[u8]),
             ) -> usize {
                 self.endpoint.poll_and_wake(limit, sink, |to| self.wake(to))
+            }
+
+            fn take_next(&self, first: u64, second: u64, room: &mut [u8]) -> ::fabric::Next {
+                self.endpoint.take_next(first, second, room, |to| self.wake(to))
             }
         }
 

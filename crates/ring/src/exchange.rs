@@ -184,17 +184,24 @@ impl Exchange {
     /// The memory must live as long as the result.
     #[inline(always)]
     pub(crate) unsafe fn ring_for<'m>(&self, rank: u32) -> Ring<'m> {
-        let area = self.area(rank);
+        // SAFETY: an area of this exchange; the rest is the caller's promise.
+        unsafe { self.ring_in(self.area(rank)) }
+    }
+
+    /// The ring in an area of this exchange.
+    ///
+    /// # Safety
+    /// It must be [one](Exchange::area), and the memory must live as long as the result.
+    #[inline(always)]
+    pub(crate) unsafe fn ring_in<'m>(&self, area: NonNull<u8>) -> Ring<'m> {
         // SAFETY: the front and the cells behind it lie inside the area, which the caller keeps alive; they are shared
-        // through atomics and unsafe cells, and valid zeroed.
-        let (front, cells) = unsafe {
+        // through atomics and unsafe cells, and valid zeroed. The geometry has a power of two of cells.
+        unsafe {
             let cells = area.add(size_of::<Front>()).cast::<Cell>();
-            (
-                area.cast::<Front>().as_ref(),
-                slice::from_raw_parts(cells.as_ptr(), self.geometry.cells as usize),
-            )
-        };
-        Ring::new(&front.tail, &front.head, cells)
+            let cells = slice::from_raw_parts(cells.as_ptr(), self.geometry.cells as usize);
+            let front = area.cast::<Front>().as_ref();
+            Ring::new_unchecked(&front.tail, &front.head, cells)
+        }
     }
 
     /// The line in front of a slot of `rank`.
@@ -231,8 +238,9 @@ impl Exchange {
         Some(unsafe { self.area(rank).add(self.claims_offset).cast::<Claim>().add(number as usize).as_ref() })
     }
 
+    /// Where what belongs to `rank` begins, its [front](Front) first.
     #[inline(always)]
-    fn area(&self, rank: u32) -> NonNull<u8> {
+    pub(crate) fn area(&self, rank: u32) -> NonNull<u8> {
         if rank >= self.geometry.ranks {
             no_such_rank(rank, self.geometry.ranks);
         }

@@ -99,6 +99,17 @@ impl<'a> Ring<'a> {
     #[inline(always)]
     pub fn new(tail: &'a Tail, head: &'a Head, cells: &'a [Cell]) -> Ring<'a> {
         assert!(cells.len().is_power_of_two(), "a ring has a power of two of cells");
+        // SAFETY: as it says.
+        unsafe { Ring::new_unchecked(tail, head, cells) }
+    }
+
+    /// As [`new`](Ring::new), for those who have looked before: a ring is made for every letter.
+    ///
+    /// # Safety
+    /// The number of cells must be a power of two.
+    #[inline(always)]
+    pub(crate) unsafe fn new_unchecked(tail: &'a Tail, head: &'a Head, cells: &'a [Cell]) -> Ring<'a> {
+        debug_assert!(cells.len().is_power_of_two());
         Ring { tail, head, cells }
     }
 
@@ -226,7 +237,7 @@ impl<'a> Ring<'a> {
     #[inline(always)]
     fn cell(&self, position: u64) -> &'a Cell {
         let index = position as usize & (self.cells.len() - 1);
-        // SAFETY: the length is a power of two (checked in `new`), so the mask keeps the index below it.
+        // SAFETY: the length is a power of two (see `new`), so the mask keeps the index below it.
         unsafe { self.cells.get_unchecked(index) }
     }
 
@@ -241,6 +252,8 @@ pub struct Consumer<'a> {
     ring: Ring<'a>,
     /// The next position to read, or [`TAKING`] while a sink runs.
     position: cell::Cell<u64>,
+    /// The head is published at positions that have none of these bits.
+    quarter: u64,
 }
 
 const TAKING: u64 = u64::MAX;
@@ -251,7 +264,8 @@ impl<'a> Consumer<'a> {
     /// # Safety
     /// A ring has one consumer in its life: two would read cells that the other has given back to senders.
     pub unsafe fn new(ring: Ring<'a>) -> Consumer<'a> {
-        Consumer { ring, position: cell::Cell::new(0) }
+        let quarter = (ring.cells.len() as u64 / 4).max(1) - 1;
+        Consumer { ring, position: cell::Cell::new(0), quarter }
     }
 
     /// True if no letter waits.
@@ -283,34 +297,71 @@ impl<'a> Consumer<'a> {
     ) -> usize {
         let position = self.position.get();
         assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
+        let ready = |position| {
+            let cell = self.ring.cell(position);
+            cell.ready(self.ring.lap(position)).map(|control| (cell, control))
+        };
         // Most polls of a waiting rank end here.
-        if self.ring.cell(position).ready(self.ring.lap(position)).is_none() {
+        let Some((mut cell, mut control)) = ready(position) else { return 0 };
+        if limit == 0 {
             return 0;
         }
         self.position.set(TAKING);
         let mut turn = Turn { consumer: self, position };
-        let quarter = (self.ring.cells.len() as u64 / 4).max(1);
-        let mut taken = 0;
-        while taken < limit {
-            let cell = self.ring.cell(turn.position);
-            let Some(control) = cell.ready(self.ring.lap(turn.position)) else { break };
+        loop {
             // SAFETY: `ready` answered for this lap, and the head is published below, after `each`.
             unsafe { cell.read(|body| each(control, body)) };
             turn.position += 1;
-            taken += 1;
-            if turn.position & (quarter - 1) == 0 {
-                self.ring.head.published.store(turn.position, Ordering::Release);
-                compiler_fence(Ordering::SeqCst);
-                if self.ring.head.wanted.load(Ordering::Relaxed) != 0 {
-                    self.tell_of_room(&tell);
-                }
+            self.publish(turn.position, &tell);
+            let taken = (turn.position - position) as usize;
+            if taken == limit {
+                return taken;
+            }
+            match ready(turn.position) {
+                Some(next) => (cell, control) = next,
+                None => return taken,
             }
         }
-        taken
     }
 }
 
 impl Consumer<'_> {
+    /// Hands the next letter to `take`; it counts as taken if that has an answer, and stays otherwise. `None` if no letter waits. `tell` as for
+    /// [`take_and_tell`](Consumer::take_and_tell).
+    ///
+    /// # Panics
+    /// If called from inside a sink.
+    #[inline(always)]
+    pub fn take_next<R>(
+        &self,
+        take: impl FnOnce(Control, &Body) -> Option<R>,
+        tell: impl Fn(u32),
+    ) -> Option<Option<R>> {
+        let position = self.position.get();
+        assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
+        let cell = self.ring.cell(position);
+        let control = cell.ready(self.ring.lap(position))?;
+        // SAFETY: `ready` answered for this lap, and the head is published below, after `take`.
+        let taken = unsafe { cell.read(|body| take(control, body)) };
+        if taken.is_some() {
+            self.position.set(position + 1);
+            self.publish(position + 1, &tell);
+        }
+        Some(taken)
+    }
+
+    /// Publishes the head at every quarter of the ring, and tells those who wait for that. The letters before `position` are done with.
+    #[inline(always)]
+    fn publish(&self, position: u64, tell: &impl Fn(u32)) {
+        if position & self.quarter == 0 {
+            self.ring.head.published.store(position, Ordering::Release);
+            compiler_fence(Ordering::SeqCst);
+            if self.ring.head.wanted.load(Ordering::Relaxed) != 0 {
+                self.tell_of_room(tell);
+            }
+        }
+    }
+
     #[cold]
     fn tell_of_room(&self, tell: &dyn Fn(u32)) {
         let head = self.ring.head;

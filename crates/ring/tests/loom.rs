@@ -123,6 +123,35 @@ fn one_sender_waits_for_room_over_two_laps() {
 }
 
 #[test]
+fn a_letter_that_is_left_is_there_at_the_next_look() {
+    model(3, || {
+        let parts = Parts::new(2);
+        let sender = {
+            let parts = parts.clone();
+            thread::spawn(move || send(&parts, 0, 3))
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(parts.ring()) };
+        let (mut next, mut seen) = (0, false);
+        while next < 3 {
+            let look = consumer.take_next(
+                |_, body| {
+                    assert_eq!(body.header, [0, next, 0]);
+                    core::mem::replace(&mut seen, !seen).then_some(())
+                },
+                |_| (),
+            );
+            match look {
+                None => thread::yield_now(),
+                Some(taken) => next += u64::from(taken.is_some()),
+            }
+        }
+        sender.join().unwrap();
+        assert!(consumer.is_empty());
+    });
+}
+
+#[test]
 fn a_full_ring_refuses_and_accepts_after_the_receiver_published() {
     model(3, || {
         let parts = Parts::new(2);

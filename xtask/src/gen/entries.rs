@@ -155,7 +155,7 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&Implementatio
         true => checked(spec, function, implementation),
         false => direct(function, &implementation.path),
     };
-    entry_point(spec, function, &body)
+    if is_quick(function) { quick(spec, function, &body) } else { entry_point(spec, function, &body) }
 }
 
 /// A function that C calls.
@@ -189,8 +189,9 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
         format!("call::run_tool(call::entry!(\"{name}\"), |call| {{\n{work})")
     } else if is_hot(spec, function) {
         let words = shapes::words(spec, function);
+        let under = if is_quick(function) { ", under: 1" } else { "" };
         format!(
-            "call::run(call::entry!(\"{name}\"), {}, move || {words}, |call| {{\n{work})",
+            "call::run(call::entry!(\"{name}\"{under}), {}, move || {words}, |call| {{\n{work})",
             scope(function).in_place()
         )
     } else {
@@ -207,6 +208,30 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
     } else {
         format!("    {call}\n")
     }
+}
+
+/// The functions that have a form in `imp/quick`, which does what most calls of them come to.
+fn is_quick(function: &Function) -> bool {
+    ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"].contains(&function.name.as_str())
+}
+
+/// The entry point that tries that form first, and the function for all other calls: apart, so that what it needs is not kept for it.
+fn quick(spec: &Spec, function: &Function, body: &str) -> String {
+    let (name, arguments) = (&function.name, names(function).join(", "));
+    let first = format!(
+        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
+         if let Some(state) = call::quick(call::entry!(\"{name}\")) && crate::imp::quick::{}(state, {arguments}) {{\n            \
+         return MPI_SUCCESS;\n        }}\n        call::left_to(any_{name}({arguments}))\n    }}\n",
+        name.to_lowercase()
+    );
+    let params: Vec<String> = given(function)
+        .map(|param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec)))
+        .collect();
+    format!(
+        "{}\n/// `{name}` of any message.\n#[inline(never)]\nunsafe fn any_{name}({}) -> c_int {{\n{body}}}\n",
+        entry_point(spec, function, &first),
+        params.join(", ")
+    )
 }
 
 /// The call of what runs the body of a function that is not hot, with its arguments as words.

@@ -18,13 +18,18 @@ pub(crate) struct Entry {
     /// Below, how far above the stack pointer of [`run`] or `run_words` the return address lies; above, the number of the name on the rank's
     /// sheet, whose highest bit says that the return address is not known. 0 before the first call.
     pub(crate) learnt: &'static AtomicU64,
+    /// How many others of this library the function lies under that tells of the call.
+    pub(crate) under: u32,
 }
 
-/// The [`Entry`] of the function that this is written in.
+/// The [`Entry`] of the function that this is written in, which lies under others.
 macro_rules! entry {
-    ($name:literal) => {{
+    ($name:literal) => {
+        $crate::call::entry!($name, under: 0)
+    };
+    ($name:literal, under: $under:literal) => {{
         static LEARNT: ::core::sync::atomic::AtomicU64 = ::core::sync::atomic::AtomicU64::new(0);
-        $crate::call::Entry { name: $name, learnt: &LEARNT }
+        $crate::call::Entry { name: $name, learnt: &LEARNT, under: $under }
     }};
 }
 pub(crate) use entry;
@@ -65,7 +70,7 @@ fn learn(
     };
     learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
     if learnt.load(Relaxed) != 0 {
-        Entry { name, learnt }.note(state, seat, stack_pointer, under);
+        Entry { name, learnt, under }.note(state, seat, stack_pointer, under);
     }
 }
 
@@ -82,20 +87,34 @@ pub(crate) fn run<const N: usize>(
         Caller::Unobserved(state) => (state, &state.first, Some(state.rank())),
         Caller::Other(state) => match enter_a_lane(state, scope.lane()) {
             Some(seat) => (state, seat, seat.joined()),
-            None => match enter(entry.name, &arguments(), 1) {
+            None => match enter(entry.name, &arguments(), entry.under + 1) {
                 Some(state) => (state, &state.first, state.first.joined()),
                 None => return outside(entry.name),
             },
         },
         Caller::Unknown => return outside(entry.name),
     };
-    entry.note(state, seat, stack_pointer!(), 0);
+    entry.note(state, seat, stack_pointer!(), entry.under);
     let call = Call { state, name: entry.name, seat, rank };
     let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
         leave(&call, code);
     }
     code
+}
+
+/// The calling process, with its call noted, if it is active and nobody watches: for those who then do all of a call, or leave it to a function that [runs](run) it.
+#[inline(always)]
+pub(crate) fn quick(entry: Entry) -> Option<&'static State> {
+    let Caller::Unobserved(state) = current::caller() else { return None };
+    entry.note(state, &state.first, stack_pointer!(), 0);
+    Some(state)
+}
+
+/// What a function returns that leaves its call to another of this library: not by a jump, so that both are on the stack.
+#[inline(always)]
+pub(crate) fn left_to(code: c_int) -> c_int {
+    core::hint::black_box(code)
 }
 
 /// The same for a function that is not hot, of which there are hundreds: the entry point only lays its arguments down as words, and everything else is compiled once, or is
@@ -137,7 +156,7 @@ fn run_words(
     let arguments = unsafe { core::slice::from_raw_parts(words, usize::from(form.words)) };
     let scope = form.whose.scope(arguments);
     let seat = if state.has_lanes() { state.seat(scope.lane()) } else { &state.first };
-    Entry { name, learnt }.note(state, seat, stack_pointer!(), 1);
+    Entry { name, learnt, under: 1 }.note(state, seat, stack_pointer!(), 1);
     if state.phase() != Phase::Active && enter_a_lane(state, seat.lane).is_none() {
         enter(name, arguments, 2);
     }

@@ -344,7 +344,19 @@ pub unsafe extern "C-unwind" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI
 pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irecv"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Irecv")) && crate::imp::quick::mpi_irecv(state, buf, count, datatype, source, tag, comm, request) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Irecv(buf, count, datatype, source, tag, comm, request))
+    }
+}
+
+/// `MPI_Irecv` of any message.
+#[inline(never)]
+unsafe fn any_MPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Irecv", under: 1), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -409,7 +421,19 @@ pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Isend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Isend")) && crate::imp::quick::mpi_isend(state, buf, count, datatype, dest, tag, comm, request) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Isend(buf, count, datatype, dest, tag, comm, request))
+    }
+}
+
+/// `MPI_Isend` of any message.
+#[inline(never)]
+unsafe fn any_MPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Isend", under: 1), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -595,7 +619,19 @@ pub unsafe extern "C-unwind" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Recv"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Recv")) && crate::imp::quick::mpi_recv(state, buf, count, datatype, source, tag, comm, status) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Recv(buf, count, datatype, source, tag, comm, status))
+    }
+}
+
+/// `MPI_Recv` of any message.
+#[inline(never)]
+unsafe fn any_MPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Recv", under: 1), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -792,7 +828,19 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI
 pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Send"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Send")) && crate::imp::quick::mpi_send(state, buf, count, datatype, dest, tag, comm) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Send(buf, count, datatype, dest, tag, comm))
+    }
+}
+
+/// `MPI_Send` of any message.
+#[inline(never)]
+unsafe fn any_MPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Send", under: 1), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };

@@ -178,6 +178,24 @@ impl Comms {
         }
     }
 
+    /// The same for the time of a call that runs no code of the program's.
+    #[inline(always)]
+    pub(crate) fn look(&self, handle: MPI_Comm) -> Option<&Comm> {
+        if handle == MPI_COMM_WORLD {
+            return self.world.get().map(|world| &**world);
+        }
+        self.look_further(handle)
+    }
+
+    #[inline(never)]
+    fn look_further(&self, handle: MPI_Comm) -> Option<&Comm> {
+        let found = match self.predefined(handle) {
+            Some(comm) => Some(comm),
+            None => self.derived.look(handle.0),
+        };
+        found.map(|comm| &**comm)
+    }
+
     /// The same for a call in this lane.
     #[inline(always)]
     pub(crate) fn of_call(&self, handle: MPI_Comm, lane: u32) -> Option<CommRef> {

@@ -3,7 +3,7 @@
 use core::ffi::c_char;
 use std::cell::RefCell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use engine::datatype::Basic;
 use engine::{Counted, Datatype, KeptCell};
@@ -84,6 +84,8 @@ impl Type {
 pub(crate) struct Types {
     /// By the handle's distance from MPI_DATATYPE_NULL.
     predefined: Box<[KeptCell<Type>]>,
+    /// Bytes of an element of those that were used and whose elements lie in one piece, without gaps between them; 0 of others.
+    dense: Box<[AtomicU8]>,
     derived: Table<Counted<Type>>,
     /// Predefined types without a name.
     unnamed: RefCell<Vec<Counted<Type>>>,
@@ -101,6 +103,7 @@ impl Types {
     pub(crate) fn new() -> Self {
         Self {
             predefined: (0..SPAN).map(|_| KeptCell::new()).collect(),
+            dense: (0..SPAN).map(|_| AtomicU8::new(0)).collect(),
             derived: Table::new(Kind::Datatype),
             unnamed: RefCell::default(),
         }
@@ -112,9 +115,33 @@ impl Types {
             None => self.derived.get(handle.0),
             Some(cell) => match cell.get() {
                 Some(present) => Some(present),
-                None => first_use(cell, handle),
+                None => self.first_use(cell, handle),
             },
         }
+    }
+
+    #[cold]
+    fn first_use(&self, cell: &KeptCell<Type>, handle: MPI_Datatype) -> Option<Counted<Type>> {
+        let made = first_use(cell, handle)?;
+        let layout = made.datatype.layout();
+        if layout.is_contiguous() {
+            let bytes = u8::try_from(layout.size()).unwrap_or(0);
+            self.dense[handle.0 - MPI_DATATYPE_NULL.0].store(bytes, Ordering::Relaxed);
+        }
+        Some(made)
+    }
+
+    /// A predefined type that was used before; it is committed.
+    #[inline(always)]
+    pub(crate) fn used(&self, handle: MPI_Datatype) -> Option<&Type> {
+        self.predefined.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0))?.look()
+    }
+
+    /// Bytes of an element of such a type, at least one, if its elements lie in one piece, without gaps between them.
+    #[inline(always)]
+    pub(crate) fn dense_bytes(&self, handle: MPI_Datatype) -> Option<usize> {
+        let bytes = self.dense.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0))?.load(Ordering::Relaxed);
+        (bytes > 0).then_some(usize::from(bytes))
     }
 
     pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {

@@ -34,6 +34,12 @@ impl Generalized {
         self.live.get() > 0 && self.find(id).is_some()
     }
 
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn are_none(&self) -> bool {
+        self.live.get() == 0
+    }
+
     pub(crate) fn find(&self, id: RequestId) -> Option<Functions> {
         self.known.borrow().iter().find(|(known, _)| *known == id).map(|(_, functions)| *functions)
     }

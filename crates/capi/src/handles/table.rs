@@ -178,6 +178,14 @@ impl<T: Clone> Table<T> {
         self.with(handle, T::clone)
     }
 
+    /// The object that a live handle names, while the program frees nothing: for the time of a call that runs no code of its.
+    #[inline]
+    pub(crate) fn look(&self, handle: usize) -> Option<&T> {
+        let slot = self.live(handle)?;
+        // SAFETY: as in `with`.
+        unsafe { &*slot.object.get() }.as_ref()
+    }
+
     /// What `look` finds out about the object that a live handle names.
     #[inline(always)]
     pub(crate) fn with<R>(&self, handle: usize, look: impl FnOnce(&T) -> R) -> Option<R> {

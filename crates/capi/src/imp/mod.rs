@@ -32,6 +32,7 @@ pub(crate) mod persistent;
 pub(crate) mod probe;
 pub(crate) mod processes;
 pub(crate) mod properties;
+pub(crate) mod quick;
 pub(crate) mod requests;
 pub(crate) mod sessions;
 pub(crate) mod status;

@@ -122,6 +122,12 @@ fn test_all(call: &Call, requests: &[Cell<MPI_Request>], ids: &Ids) -> Outcome<b
     Ok(all)
 }
 
+/// Whether a request that has ended is all that the engine knows of it: those of generalized ones have more to tell, and those in other lanes are asked for there.
+#[inline]
+fn are_plain(call: &Call) -> bool {
+    !call.state.has_lanes() && call.requests().generalized.are_none()
+}
+
 /// A request about to be completed: what of it is gone afterwards.
 #[derive(Clone, Copy)]
 struct Before {
@@ -183,6 +189,13 @@ pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusO
         status.set_empty();
         return Ok(());
     };
+    if are_plain(call)
+        && let Some(done) = call.rank().take_ended(id)
+    {
+        request.set(MPI_REQUEST_NULL);
+        status.set(&done);
+        return Ok(());
+    }
     let before = Before::of(call, id);
     complete(call, request, before, call.rank().wait(id), status)
 }
@@ -325,17 +338,24 @@ pub(crate) fn mpi_waitall(
     array_of_requests: &[Cell<MPI_Request>],
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
+    let plain = are_plain(call);
+    let mut all = None;
     let mut failures = Failures::default();
-    for (index, (request, id)) in array_of_requests.iter().zip(&ids).enumerate() {
-        let Some(id) = *id else {
+    for (index, request) in array_of_requests.iter().enumerate() {
+        let Some(id) = optional(request.get()) else {
             array_of_statuses.set_empty(index);
             continue;
         };
+        if plain && let Some(done) = call.rank().take_ended(id) {
+            request.set(MPI_REQUEST_NULL);
+            array_of_statuses.set(index, &done);
+            continue;
+        }
+        let ids = all.get_or_insert_with(|| ids(array_of_requests));
         // While one is waited for, the others go on, whatever lanes they are in.
         on(call, request.get(), |call| {
             let before = Before::of(call, id);
-            let outcome = call.rank().wait_among(id, &ids);
+            let outcome = call.rank().wait_among(id, ids);
             take_into(call, &mut failures, request, before, outcome, (array_of_statuses, index));
         });
     }

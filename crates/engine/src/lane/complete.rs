@@ -82,6 +82,15 @@ impl Lane {
         request.outcome.clone().transpose()
     }
 
+    /// Takes the result of a request that has ended well and is no persistent one, with one look. `None`, and nothing happens, for any other.
+    #[inline]
+    pub fn take_ended(&self, id: RequestId) -> Option<Status> {
+        if id == RequestId::SENT {
+            return Some(Status::EMPTY);
+        }
+        self.core.borrow_mut().requests.take_ended(id.key())
+    }
+
     /// Takes the result of a request that is complete or inactive.
     pub fn take(&self, id: RequestId) -> Result<Status> {
         if id == RequestId::SENT {

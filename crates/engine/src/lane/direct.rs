@@ -1,15 +1,15 @@
 //! Waiting in the direct receive (see `progress::direct`): the loop of the shortest messages.
 
-use fabric::{Idle, Woke};
+use fabric::{Idle, Next, Woke};
 
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
 use crate::progress::tables::slot::Stage;
 use crate::progress::tables::watch::{Waits, Wanted};
 use crate::values::comm::Comm;
-use crate::values::envelope::Envelope;
+use crate::values::envelope::{Envelope, Kind};
 use crate::values::error::{Error, Result};
-use crate::values::ids::{Source, TagMatch};
+use crate::values::ids::{Source, Tag, TagMatch};
 use crate::values::memory::RecvBuffer;
 use crate::values::request::Status;
 
@@ -40,6 +40,34 @@ impl Lane {
             });
         }
         begun
+    }
+
+    /// Receives a short message of one source and tag that is the next to come, and here or about to be: it goes from the mailbox into the buffer, and nothing is begun or
+    /// ended. Its bytes; `None`, and nothing was received, if it is not so.
+    #[inline(always)]
+    pub(crate) fn receive_at_once(&self, room: &mut [u8], source: u32, tag: Tag, comm: &Comm) -> Option<u64> {
+        let core = &mut *self.core.borrow_mut();
+        if room.len() as u64 >= core.choice.announce_min
+            || !core.is_quiet()
+            || self.schedules.live() > 0
+            || source >= comm.peers().size()
+        {
+            return None;
+        }
+        let [first, second, _] =
+            Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
+        let fabric = self.fabric();
+        for _ in 0..self.looks {
+            match fabric.take_next(first, second, room) {
+                Next::Nothing => {}
+                Next::Another => break,
+                Next::Taken { from, bytes } => {
+                    core.peers.at(from).seen += 1;
+                    return Some(u64::from(bytes));
+                }
+            }
+        }
+        None
     }
 
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.

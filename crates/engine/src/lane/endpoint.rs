@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::rc::Rc;
 use core::cell::{Cell, OnceCell, RefCell};
 
-use fabric::{Fabric, Idle, Woke};
+use fabric::{Caps, Fabric, Idle, Woke};
 
 use crate::lane::circle::Circle;
 use crate::lane::gate::Gate;
@@ -16,6 +16,9 @@ use crate::schedule::{Schedules, Workshop};
 use crate::values::contexts::Contexts;
 use crate::values::memory::board::Ended;
 use crate::values::tuning::Tuning;
+
+/// Looks of a rank with a core of its own: about as many as fit into the time of an answer.
+const LOOKS: u32 = 256;
 
 /// One end-point and everything that arrives there.
 pub(crate) struct Lane {
@@ -35,6 +38,8 @@ pub(crate) struct Lane {
     pub boards: Rc<Ended>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
     pub parks_first: bool,
+    /// Looks at its mailbox that a rank takes before it begins to wait.
+    pub looks: u32,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     pub fruitless: Cell<u32>,
     /// Whoever answers for this rank when it waits.
@@ -48,6 +53,13 @@ pub(crate) struct Lane {
 impl Lane {
     pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning, contexts: Contexts) -> Lane {
         let parks_first = fabric.caps().cheap_park;
+        // In virtual time it makes a difference what waits for what.
+        let looks = match fabric.caps() {
+            Caps { cheap_park: true, .. } => 0,
+            _ if fabric.virtual_time().is_some() => 0,
+            Caps { own_cores: true, .. } => LOOKS,
+            _ => 1,
+        };
         Lane {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             fabric,
@@ -59,6 +71,7 @@ impl Lane {
             circle: OnceCell::new(),
             boards: Rc::default(),
             parks_first,
+            looks,
             fruitless: Cell::new(0),
             lookout: OnceCell::new(),
             stretches: Cell::new(0),

@@ -33,6 +33,24 @@ impl Lane {
         core.start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
     }
 
+    /// Sends a short message to a rank that there is, if that takes no more than a letter; false, and nothing was sent, if it does.
+    #[inline(always)]
+    pub fn send_at_once(&self, message: &[u8], to: u32, tag: Tag, comm: &Comm) -> bool {
+        let Some(node) = comm.node_if_any(to) else { return false };
+        let envelope = Envelope { context: comm.context(), source: comm.rank(), tag: tag.value() };
+        self.core.borrow_mut().send_at_once(self.fabric(), message, node, &envelope)
+    }
+
+    /// Posts a receive of a short message of one tag from one rank, if none is here that it could get; `None`, and nothing was begun, if it takes more than that.
+    #[inline(always)]
+    pub fn post_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
+        if from >= comm.peers().size() {
+            return None;
+        }
+        let pattern = Pattern { context: comm.context(), source: Some(from), tag: Some(tag.value()) };
+        self.core.borrow_mut().post_plainly(buffer, pattern)
+    }
+
     /// A rendezvous looks at its mailbox before it chooses: the announcement of the receive, or the offer of the send, may lie there, and saves
     /// the letters by which the two would cross.
     #[cold]

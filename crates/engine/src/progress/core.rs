@@ -115,11 +115,18 @@ impl Core {
 
     /// Adds a request to the table, which counts against the budget as it grows.
     pub fn add_request(&mut self, fabric: &dyn Fabric, request: Request) -> Result<RequestId> {
+        self.make_room_for_request(fabric)?;
+        Ok(RequestId::from_bits(self.requests.insert(request)))
+    }
+
+    /// Has room for one more request, or says why there can be none.
+    #[inline]
+    pub fn make_room_for_request(&mut self, fabric: &dyn Fabric) -> Result<()> {
         self.check_fault(fabric)?;
         if self.requests.is_full() {
             fabric.budget().reserve(REQUESTS, Slab::<Request>::SLOT_BYTES)?;
         }
-        Ok(RequestId::from_bits(self.requests.insert(request)))
+        Ok(())
     }
 
     /// Keeps a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
@@ -209,10 +216,13 @@ impl Core {
     /// True while there is something to do that no letter will announce: the rank must not sleep.
     #[inline]
     pub fn has_backlog(&self) -> bool {
-        !(self.blocked.is_empty()
-            && self.streams.is_empty()
-            && self.transfers.is_empty()
-            && self.lazies.is_empty())
+        self.backlog() != 0
+    }
+
+    /// Zero if there is none. The bits of all lengths in one word, because that is asked for every message.
+    #[inline(always)]
+    pub fn backlog(&self) -> usize {
+        self.blocked.len() | self.streams.len() | self.transfers.len() | self.lazies.len()
     }
 
     /// How a rank may wait that found nothing to do.

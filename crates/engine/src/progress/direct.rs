@@ -43,6 +43,13 @@ impl Core {
         possible
     }
 
+    /// True if the next message that comes can only be for the receive that is begun now, and nothing but messages is to be seen to.
+    #[inline(always)]
+    pub fn is_quiet(&self) -> bool {
+        let waiting = self.posted.len() | self.unexpected.len();
+        waiting | self.backlog() == 0 && self.watch.is_none() && self.fault.is_none()
+    }
+
     /// What the direct receive waits for, if there is one.
     pub(crate) fn direct_pattern(&self) -> Option<Pattern> {
         let Direct { context, source, tag, .. } = self.direct;

@@ -24,6 +24,12 @@ impl Rank {
         self.lane.peek(id)
     }
 
+    /// Takes the result of a request that has ended well and is no persistent one, with one look. `None`, and nothing happens, for any other.
+    #[inline]
+    pub fn take_ended(&self, id: RequestId) -> Option<Status> {
+        self.lane.take_ended(id)
+    }
+
     /// Takes the result of a request that is complete or inactive.
     pub fn take(&self, id: RequestId) -> Result<Status> {
         self.lane.take(id)

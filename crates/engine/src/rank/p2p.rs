@@ -20,6 +20,24 @@ impl Rank {
         Ok(())
     }
 
+    /// Sends a short message, if that takes no more than a letter; false, and nothing was sent, if it does.
+    #[inline(always)]
+    pub fn send_at_once(&self, message: &[u8], to: u32, tag: Tag, comm: &Comm) -> bool {
+        self.lane.send_at_once(message, to, tag, comm)
+    }
+
+    /// Receives a short message that is the next to come, and here or about to be. Its bytes; `None`, and nothing was received, if it is not so.
+    #[inline(always)]
+    pub fn receive_at_once(&self, room: &mut [u8], from: u32, tag: Tag, comm: &Comm) -> Option<u64> {
+        self.lane.receive_at_once(room, from, tag, comm)
+    }
+
+    /// Starts a receive of a short message of one source and tag; `None`, and nothing was begun, if that takes more than a place among those that wait.
+    #[inline(always)]
+    pub fn post_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
+        self.lane.post_at_once(buffer, from, tag, comm)
+    }
+
     /// Starts a send.
     #[inline]
     pub fn isend(

@@ -260,6 +260,12 @@ impl Comm {
 
     /// The node of a peer that is known to exist.
     #[inline]
+    pub(crate) fn node_if_any(&self, rank: u32) -> Option<Node> {
+        self.0.peers.node(rank)
+    }
+
+    /// As [`node_if_any`](Comm::node_if_any), of a rank that was checked.
+    #[inline]
     pub(crate) fn node(&self, rank: u32) -> Node {
         self.0.peers.node(rank).expect("rank below the communicator's size")
     }

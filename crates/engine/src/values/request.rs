@@ -76,13 +76,13 @@ impl Status {
     pub const NULL: Status = Status { source: Source::Null, tag: TagMatch::Any, bytes: 0, cancelled: false };
     pub(crate) const CANCELLED: Status = Status { cancelled: true, ..Status::EMPTY };
 
+    /// The status of a message.
+    pub fn of_message(source: u32, tag: Tag, bytes: u64) -> Status {
+        Status { source: Source::Rank(source), tag: TagMatch::Is(tag), bytes, cancelled: false }
+    }
+
     pub(crate) fn received(envelope: &Envelope, bytes: u64) -> Status {
-        Status {
-            source: Source::Rank(envelope.source),
-            tag: TagMatch::Is(Tag::from_wire(envelope.tag)),
-            bytes,
-            cancelled: false,
-        }
+        Status::of_message(envelope.source, Tag::from_wire(envelope.tag), bytes)
     }
 }
 

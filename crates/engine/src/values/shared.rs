@@ -51,8 +51,9 @@ impl<T> Counted<T> {
         core::ptr::eq(self.inner(), other.inner())
     }
 
+    /// True if the value is never freed.
     #[inline(always)]
-    fn is_kept(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.0.addr().get() & KEPT != 0
     }
 
@@ -105,6 +106,14 @@ impl<T> KeptCell<T> {
     #[inline(always)]
     pub fn get(&self) -> Option<Counted<T>> {
         NonNull::new(self.0.load(Ordering::Acquire)).map(Counted)
+    }
+
+    /// The same, to look at.
+    #[inline(always)]
+    pub fn look(&self) -> Option<&T> {
+        let kept = NonNull::new(self.0.load(Ordering::Acquire))?;
+        // SAFETY: made from a box by `get_or_set`, and never freed.
+        Some(unsafe { &(*kept.as_ptr().map_addr(|address| address & !KEPT)).value })
     }
 
     /// The value, which becomes this one unless another thread was first.

@@ -27,6 +27,7 @@ impl<T> Slab<T> {
     pub const SLOT_BYTES: usize = core::mem::size_of::<Slot<T>>() + core::mem::size_of::<u32>();
 
     /// True if the next insertion has to allocate.
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.free.is_empty()
     }
@@ -36,6 +37,16 @@ impl<T> Slab<T> {
         self.slots.len() - self.free.len()
     }
 
+    /// The key that the next insertion gives out, for entries that must know it.
+    #[inline]
+    pub fn next_key(&self) -> Key {
+        let index = self.free.last().copied().unwrap_or(self.slots.len() as u32);
+        let generation = self.slots.get(index as usize).map_or(1, |slot| slot.generation);
+        (u64::from(generation) << 32) | u64::from(index)
+    }
+
+    /// Inlined, so that a large entry is made where it stays.
+    #[inline(always)]
     pub fn insert(&mut self, entry: T) -> Key {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -45,7 +56,8 @@ impl<T> Slab<T> {
             }
         };
         let slot = &mut self.slots[index as usize];
-        slot.entry = Some(entry);
+        // A free slot holds nothing that would have to be dropped.
+        core::mem::forget(slot.entry.replace(entry));
         (u64::from(slot.generation) << 32) | u64::from(index)
     }
 
@@ -79,18 +91,37 @@ impl<T> Slab<T> {
     }
 
     pub fn remove(&mut self, key: Key) -> Option<T> {
-        let index = key as u32;
-        let slot = self.slots.get_mut(index as usize)?;
+        let slot = self.slots.get_mut(key as u32 as usize)?;
         if slot.generation != (key >> 32) as u32 {
             return None;
         }
         let entry = slot.entry.take()?;
-        // A slot whose generations are used up is retired rather than started over, which could revive an old key.
+        self.free(key as u32);
+        Some(entry)
+    }
+
+    /// Removes an entry from which `take` takes all that would have to be dropped: what is left is neither moved nor looked at. Nothing happens to one of which
+    /// `take` wants nothing.
+    #[inline]
+    pub fn take_out_of<R>(&mut self, key: Key, take: impl FnOnce(&mut T) -> Option<R>) -> Option<R> {
+        let slot = self.slots.get_mut(key as u32 as usize)?;
+        if slot.generation != (key >> 32) as u32 {
+            return None;
+        }
+        let taken = take(slot.entry.as_mut()?)?;
+        core::mem::forget(slot.entry.take());
+        self.free(key as u32);
+        Some(taken)
+    }
+
+    /// A slot whose generations are used up is retired rather than started over, which could revive an old key.
+    #[inline(always)]
+    fn free(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
         if let Some(next) = slot.generation.checked_add(1) {
             slot.generation = next;
             self.free.push(index);
         }
-        Some(entry)
     }
 }
 
@@ -108,6 +139,21 @@ mod tests {
         assert_eq!(slab.get(old), None);
         assert_eq!(slab.remove(old), None);
         assert_eq!(slab.get(new), Some(&"new"));
+    }
+
+    #[test]
+    fn the_next_key_is_known_before_the_entry_is_there() {
+        let mut slab = Slab::new();
+        for round in 0..3 {
+            let keys: Vec<Key> = (0..4)
+                .map(|entry| {
+                    let next = slab.next_key();
+                    assert_eq!(slab.insert(entry), next, "round {round}");
+                    next
+                })
+                .collect();
+            assert!(keys.into_iter().all(|key| slab.remove(key).is_some()));
+        }
     }
 
     #[test]

@@ -41,20 +41,36 @@ impl Core {
     ) -> Result<RequestId> {
         let capacity = buffer.bytes();
         let announce = capacity >= self.choice.announce_min && self.posted.is_next(&pattern);
-        // The place is known only after the request exists, and the request needs its place: file first, then fill in.
-        let id = self.add_request(fabric, Request::new(Work::External))?;
-        let place = self.posted.push(pattern, id.key());
+        self.make_room_for_request(fabric)?;
+        let place = self.posted.push(pattern, self.requests.next_key());
+        let stage = ReceiveStage::Posted { place, offered: None };
+        let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
+        let id = RequestId::from_bits(self.requests.insert(Request::new(work)));
         self.receive_is_posted(id.key());
-        if let Some(request) = self.requests.get_mut(id.key()) {
-            let stage = ReceiveStage::Posted { place, offered: None };
-            request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
-        }
         if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
         {
             let envelope = Envelope { context: pattern.context, source, tag };
             self.announce(fabric, id.key(), node, envelope, waiting);
         }
         Ok(id)
+    }
+
+    /// As [`post_receive`](Core::post_receive), of a short message where nobody watches and no message is here that no receive has got; `None`, and nothing
+    /// is posted, if it takes more than that.
+    #[inline(always)]
+    pub fn post_plainly(&mut self, buffer: &RecvBuffer, pattern: Pattern) -> Option<RequestId> {
+        if buffer.bytes() >= self.choice.announce_min
+            || self.watch.is_some()
+            || self.fault.is_some()
+            || !self.unexpected.is_empty()
+            || self.requests.is_full()
+        {
+            return None;
+        }
+        let place = self.posted.push(pattern, self.requests.next_key());
+        let stage = ReceiveStage::Posted { place, offered: None };
+        let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
+        Some(RequestId::from_bits(self.requests.insert(Request::new(work))))
     }
 
     fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {

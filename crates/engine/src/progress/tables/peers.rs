@@ -190,6 +190,12 @@ impl Peers {
         self.table.at(node, stranger)
     }
 
+    /// A peer that was talked to.
+    #[inline(always)]
+    pub fn known(&mut self, node: Node) -> Option<&mut Peer> {
+        self.table.get_mut(node).map(|peer| &mut **peer)
+    }
+
     #[inline]
     pub fn get(&self, node: Node) -> Option<&Peer> {
         self.table.get(node).map(|peer| &**peer)

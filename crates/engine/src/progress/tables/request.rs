@@ -10,6 +10,7 @@ use crate::progress::tables::matching::Posted;
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::template::Template;
+use crate::values::envelope::Envelope;
 use crate::values::error::Result;
 use crate::values::ids::ContextId;
 use crate::values::request::Status;
@@ -34,6 +35,25 @@ impl Request {
 
     pub fn complete(status: Result<Status>) -> Request {
         Request { outcome: Some(status), ..Request::new(Work::External) }
+    }
+
+    /// A whole message for a posted receive that has not been announced, and whose buffer is as most are. For any other nothing is done, and the answer is no.
+    #[inline]
+    pub fn fill_at_once(&mut self, envelope: &Envelope, message: &[u8]) -> bool {
+        let Work::Receive(ReceiveWork { buffer, stage: ReceiveStage::Posted { offered: None, .. } }) =
+            &self.work
+        else {
+            return false;
+        };
+        if self.orphan || message.len() as u64 > buffer.bytes() || !buffer.is_plain() {
+            return false;
+        }
+        buffer.unpack(0, message);
+        // Nothing in either would have to be dropped, so that nobody need look whether.
+        core::mem::forget(core::mem::replace(&mut self.work, Work::External));
+        let outcome = Ok(Status::received(envelope, message.len() as u64));
+        core::mem::forget(self.outcome.replace(outcome));
+        true
     }
 
     /// True for a send or a matched receive in this context that has not ended.
@@ -104,6 +124,15 @@ impl Slab<Request> {
     #[inline]
     pub fn receive(&self, key: Key) -> Option<&ReceiveWork> {
         if let Work::Receive(receive) = &self.get(key)?.work { Some(receive) } else { None }
+    }
+
+    /// Removes a request that has ended well and is no persistent one; its result. `None`, and it stays, for any other.
+    #[inline]
+    pub fn take_ended(&mut self, key: Key) -> Option<Status> {
+        self.take_out_of(key, |request| match request {
+            Request { work: Work::External, outcome: Some(Ok(status)), .. } => Some(*status),
+            _ => None,
+        })
     }
 
     #[inline]

@@ -63,6 +63,12 @@ impl Datatype {
         Datatype(self.0.kept())
     }
 
+    /// True if it is never freed.
+    #[inline]
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_kept()
+    }
+
     /// A type with an arbitrary layout, for data that is moved and never looked at: to its type map it is bytes.
     pub fn derived(layout: Layout, element: Option<Basic>) -> Datatype {
         let bytes = map::Part::new(&TypeMap::basic(Basic::Byte), 0, layout.size(), 1);

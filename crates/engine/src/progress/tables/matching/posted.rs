@@ -16,6 +16,7 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// Files a receive.
+    #[inline]
     pub fn push(&mut self, pattern: Pattern, request: Key) -> Place {
         if let Some(class) = wild_class(&pattern) {
             self.wild[class] += 1;
@@ -24,6 +25,7 @@ impl Posted {
     }
 
     /// How many wait.
+    #[inline]
     pub fn len(&self) -> usize {
         self.queues.len()
     }
@@ -38,26 +40,32 @@ impl Posted {
     #[inline]
     pub fn find(&self, message: &Envelope) -> Option<Place> {
         let exact = Bin::of(message);
-        let mut best = self.queues.front(&exact);
-        if self.wild != [0; 3] {
-            let candidates = [
-                Bin { source: Bin::ANY_SOURCE, ..exact },
-                Bin { tag: Bin::ANY_TAG, ..exact },
-                Bin { source: Bin::ANY_SOURCE, tag: Bin::ANY_TAG, ..exact },
-            ];
-            for (bin, waiting) in candidates.iter().zip(self.wild) {
-                if waiting > 0
-                    && let Some(found) = self.queues.front(bin)
-                    && best.is_none_or(|best| self.queues.order(found) < self.queues.order(best))
-                {
-                    best = Some(found);
-                }
+        let first = self.queues.front(&exact);
+        if self.wild == [0; 3] { first } else { self.older_wild(exact, first) }
+    }
+
+    /// The oldest of `first` and the receives with wildcards that fit.
+    #[inline(never)]
+    fn older_wild(&self, exact: Bin, first: Option<Place>) -> Option<Place> {
+        let candidates = [
+            Bin { source: Bin::ANY_SOURCE, ..exact },
+            Bin { tag: Bin::ANY_TAG, ..exact },
+            Bin { source: Bin::ANY_SOURCE, tag: Bin::ANY_TAG, ..exact },
+        ];
+        let mut best = first;
+        for (bin, waiting) in candidates.iter().zip(self.wild) {
+            if waiting > 0
+                && let Some(found) = self.queues.front(bin)
+                && best.is_none_or(|best| self.queues.order(found) < self.queues.order(best))
+            {
+                best = Some(found);
             }
         }
         best
     }
 
     /// Takes out a receive whose place is known.
+    #[inline]
     pub fn remove(&mut self, place: Place) -> Key {
         let (bin, request) = self.queues.remove(place);
         match (bin.source == Bin::ANY_SOURCE, bin.tag == Bin::ANY_TAG) {

@@ -14,7 +14,7 @@ use crate::values::slab::Key;
 pub(crate) struct Place(pub(super) u32);
 
 /// A queue's name. Tags are never negative and no communicator has `u32::MAX` ranks, so those mark wildcards.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Bin {
     pub context: u32,
     pub source: u32,
@@ -26,6 +26,7 @@ impl Bin {
     /// No tag: users' are from 0 on, and those of group-wide creations below (see `schedule::builder`) leave this one out.
     pub const ANY_TAG: i32 = i32::MIN;
 
+    #[inline]
     pub fn of(envelope: &Envelope) -> Bin {
         Bin { context: envelope.context.0, source: envelope.source, tag: envelope.tag }
     }
@@ -51,10 +52,12 @@ impl Default for Ends {
 }
 
 impl Ends {
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == NIL
     }
 
+    #[inline]
     pub fn front(&self) -> Option<Place> {
         (self.head != NIL).then_some(Place(self.head))
     }
@@ -74,14 +77,12 @@ impl Line {
     /// Bytes that an entry costs.
     pub const ENTRY_BYTES: usize = size_of::<Links>();
 
+    #[inline]
     pub fn append(&mut self, ends: &mut Ends, Place(index): Place) {
         let links = Links { previous: ends.tail, next: NIL };
         match self.0.get_mut(index as usize) {
             Some(place) => *place = links,
-            None => {
-                self.0.resize(index as usize, Links { previous: NIL, next: NIL });
-                self.0.push(links);
-            }
+            None => self.grow(index, links),
         }
         match ends.tail {
             NIL => ends.head = index,
@@ -90,6 +91,13 @@ impl Line {
         ends.tail = index;
     }
 
+    #[cold]
+    fn grow(&mut self, index: u32, links: Links) {
+        self.0.resize(index as usize, Links { previous: NIL, next: NIL });
+        self.0.push(links);
+    }
+
+    #[inline]
     pub fn remove(&mut self, ends: &mut Ends, Place(index): Place) {
         let Links { previous, next } = self.0[index as usize];
         match previous {
@@ -115,9 +123,13 @@ impl Line {
 pub(super) type Named = HashMap<Bin, Ends, BuildHasherDefault<BinHasher>>;
 
 /// First-in-first-out queues by bin, in one pool of linked nodes: no allocation once the pool has grown.
+///
+/// Programs use one name many times in a row, so one queue lies beside the map and is found without a hash. When it is empty the next name that has
+/// no queue gets its place. Invariant: the map has no queue of that name, and none that is empty.
 #[derive(Default)]
 pub(super) struct Queues {
-    ends: Named,
+    near: (Bin, Ends),
+    far: Named,
     line: Line,
     nodes: Vec<Node>,
     free: Vec<u32>,
@@ -134,6 +146,7 @@ impl Queues {
     /// Bytes that an entry costs: a node with its links, and in the worst case a queue of its own.
     pub const ENTRY_BYTES: usize = size_of::<Node>() + Line::ENTRY_BYTES + size_of::<(Bin, Ends)>();
 
+    #[inline]
     pub fn push(&mut self, bin: Bin, entry: Key) -> Place {
         let order = self.next_order;
         self.next_order += 1;
@@ -143,29 +156,57 @@ impl Queues {
                 self.nodes[index as usize] = node;
                 index
             }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
+            None => self.add_node(node),
         };
-        self.line.append(self.ends.entry(bin).or_default(), Place(index));
+        let ends = if self.near.0 == bin {
+            &mut self.near.1
+        } else if self.near.1.is_empty() && (self.far.is_empty() || !self.far.contains_key(&bin)) {
+            self.near.0 = bin;
+            &mut self.near.1
+        } else {
+            self.far.entry(bin).or_default()
+        };
+        self.line.append(ends, Place(index));
         Place(index)
     }
 
+    #[cold]
+    fn add_node(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.nodes.len() as u32 - 1
+    }
+
+    #[inline]
     pub fn remove(&mut self, place: Place) -> (Bin, Key) {
         let Node { bin, entry, .. } = self.nodes[place.0 as usize];
-        let ends = self.ends.get_mut(&bin).expect("an entry has a queue");
-        self.line.remove(ends, place);
-        if ends.is_empty() {
-            self.ends.remove(&bin);
+        if self.near.0 == bin {
+            self.line.remove(&mut self.near.1, place);
+        } else {
+            self.remove_far(&bin, place);
         }
         self.free.push(place.0);
         (bin, entry)
     }
 
+    fn remove_far(&mut self, bin: &Bin, place: Place) {
+        let ends = self.far.get_mut(bin).expect("an entry has a queue");
+        self.line.remove(ends, place);
+        if ends.is_empty() {
+            self.far.remove(bin);
+        }
+    }
+
     #[inline]
     pub fn front(&self, bin: &Bin) -> Option<Place> {
-        self.ends.get(bin).and_then(Ends::front)
+        if self.near.0 == *bin {
+            return self.near.1.front();
+        }
+        if self.far.is_empty() { None } else { self.front_far(bin) }
+    }
+
+    #[inline(never)]
+    fn front_far(&self, bin: &Bin) -> Option<Place> {
+        self.far.get(bin).and_then(Ends::front)
     }
 
     pub fn order(&self, Place(index): Place) -> u64 {
@@ -180,11 +221,13 @@ impl Queues {
         self.nodes[index as usize].bin
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
 
     /// How many entries wait.
+    #[inline]
     pub fn len(&self) -> usize {
         self.nodes.len() - self.free.len()
     }

@@ -121,6 +121,12 @@ impl Unexpected {
         self.arrivals.walk(&self.ends).map(|place| self.queues.entry(place))
     }
 
+    /// How many wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
     /// True if no message waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
