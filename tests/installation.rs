@@ -197,15 +197,6 @@ fn the_library_exports_every_function_of_the_standard_under_both_names() {
     }
 }
 
-/// Every program carries the library, also where memory is small.
-#[test]
-fn the_shared_library_keeps_to_its_budget() {
-    const BUDGET: u64 = 5 << 19;
-    let size = fs::metadata(prefix().join("lib/libmpi_abi.so.1")).expect("the library").len();
-    println!("libmpi_abi.so.1 has {size} of {BUDGET} bytes");
-    assert!(size <= BUDGET, "libmpi_abi.so.1 has {size} bytes, expected at most {BUDGET}");
-}
-
 #[test]
 fn a_job_needs_no_environment() {
     let mut bare = tool("mpirun");

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::workspace::{self, Outcome};
-use crate::{chaos, conformance, fuzz, r#gen, sanitize, soak, test};
+use crate::{chaos, conformance, fuzz, r#gen, sanitize, size, soak, test};
 
 type Step = fn() -> Outcome;
 
@@ -14,7 +14,7 @@ type Step = fn() -> Outcome;
 ///
 /// With words, only the steps whose name holds one of them.
 pub fn command(words: &[&str]) -> Outcome {
-    let steps: [(&str, Step); 11] = [
+    let steps: [(&str, Step); 12] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -29,6 +29,7 @@ pub fn command(words: &[&str]) -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("sizes", || size::command(&[])),
         ("conformance", || conformance::command(&["--fast"])),
         ("jobs with faults", || {
             chaos::command(&["--jobs", "60"])?;

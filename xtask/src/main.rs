@@ -15,6 +15,7 @@ mod install;
 mod marked;
 mod sanitize;
 mod scan;
+mod size;
 mod soak;
 mod spec;
 mod test;
@@ -40,8 +41,9 @@ usage: cargo xtask <command>
                           files: random writes, killed ranks, quotas and full disks: what was reported as written is in the file
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
                           MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
+  size [--prefix DIR]     what the library, the core for a chip, an idle process and an idle fiber take, each against its budget
   races                   programs with threads, and the library, under the thread sanitizer
-  ci [STEP…]              format, generated files, clippy, test, conformance, chaos, fuzz targets, loom models, sanitizers
+  ci [STEP…]              format, generated files, clippy, test, sizes, conformance, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ["chaos", rest @ ..] => chaos::command(rest),
         ["soak", rest @ ..] => soak::command(rest),
         ["conformance", rest @ ..] => conformance::command(rest),
+        ["size", rest @ ..] => size::command(rest),
         ["races"] => sanitize::programs(),
         ["ci", rest @ ..] => ci::command(rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -25,7 +25,7 @@ use crate::job::Hooks;
 use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
 use crate::switch::Context;
-use crate::tuning::{BRIEF_ROUNDS, EAGER_ROUNDS, NAP_NS, SPIN_ROUNDS};
+use crate::tuning::{BRIEF_ROUNDS, EAGER_ROUNDS, SPIN_ROUNDS};
 
 /// The workers and fibers of one job.
 pub(crate) struct Crew {
@@ -212,11 +212,11 @@ impl Crew {
         self.resumed(seat)
     }
 
-    /// Lets the worker of the fiber that calls sleep for a moment, if it has nobody else to run. False if it has.
-    pub(crate) fn nap(&self, endpoint: &Endpoint) -> bool {
+    /// Lets the worker of the fiber that calls sleep for so long, if it has nobody else to run. False if it has.
+    pub(crate) fn nap(&self, endpoint: &Endpoint, ns: u64) -> bool {
         let (_, worker) = self.place_of(endpoint.me().0);
         let busy = || !worker.is_idle() || endpoint.pending();
-        !busy() && self.idlers.nap(&self.waiting, &worker.bell, NAP_NS, busy)
+        !busy() && self.idlers.nap(&self.waiting, &worker.bell, ns, busy)
     }
 
     /// The first step of a park (see [`fabric::Park::bide`]).

@@ -11,6 +11,7 @@ use fabric::{
     MemoryKind, Mover, Node, Park, Portal, PortalError, Route, Shape, Shared, Ticket, Woke, Word,
 };
 use ring::linux::{Mapping, monotonic_ns};
+use ring::naps::Naps;
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint, transfer};
@@ -26,6 +27,7 @@ pub struct LocalFabric {
     home: Home,
     /// A mailbox was full since this rank last waited for that.
     refused: Cell<bool>,
+    naps: Naps,
     budget: Budget,
     region: Arc<Region>,
 }
@@ -99,6 +101,7 @@ impl LocalFabric {
             home: home(&endpoint),
             endpoint,
             refused: Cell::new(false),
+            naps: Naps::default(),
             budget,
             region: region.clone(),
         }
@@ -113,16 +116,17 @@ impl LocalFabric {
 
     /// Spends a round of a wait for room that has lasted: a nap, if a mailbox has refused letters lately. Nobody tells of room.
     #[inline(always)]
-    fn naps(&self, rounds: u32, idle: Idle) -> bool {
+    fn takes_nap(&self, rounds: u32, idle: Idle) -> bool {
         idle == Idle::Briefly && self.refused.replace(false) && rounds >= NAP_ROUNDS && self.nap(rounds)
     }
 
     #[cold]
     fn nap(&self, rounds: u32) -> bool {
         match &self.home {
-            Home::Fiber(crew) => crew.nap(&self.endpoint),
+            Home::Fiber(crew) => crew.nap(&self.endpoint, self.naps.next_ns(rounds)),
             Home::Thread(team, waiting, patience) => {
-                !waiting.spins(patience, self, rounds) && team.nap(waiting, &self.endpoint)
+                !waiting.spins(patience, self, rounds)
+                    && team.nap(waiting, &self.endpoint, self.naps.next_ns(rounds))
             }
         }
     }
@@ -177,7 +181,7 @@ ring::wait_on_this_core!(LocalFabric, |fabric| fabric.region.exchange().geometry
 
 impl Park for LocalFabric {
     fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
-        if self.naps(rounds, idle) {
+        if self.takes_nap(rounds, idle) {
             return Some(Woke::Again);
         }
         match &self.home {
@@ -228,7 +232,7 @@ impl Park for LocalFabric {
     /// As the steps, which are one here, because a fiber parks for every message that it waits for.
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        if self.naps(rounds, idle) {
+        if self.takes_nap(rounds, idle) {
             return Woke::Again;
         }
         match &self.home {

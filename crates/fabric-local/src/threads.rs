@@ -18,7 +18,6 @@ use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::{ThreadGuard, bytes_with_guard, look_for_room};
 use crate::summons::Roused;
-use crate::tuning::NAP_NS;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
 ///
@@ -176,9 +175,9 @@ impl Team {
         self.woken(endpoint)
     }
 
-    /// Sleeps for a moment, or until something comes. False if something has.
-    pub(crate) fn nap(&self, waiting: &Waiting, endpoint: &Endpoint) -> bool {
-        self.idlers.nap(waiting, endpoint.my_doorbell(), NAP_NS, || endpoint.pending())
+    /// Sleeps for so long, or until something comes. False if something has.
+    pub(crate) fn nap(&self, waiting: &Waiting, endpoint: &Endpoint, ns: u64) -> bool {
+        self.idlers.nap(waiting, endpoint.my_doorbell(), ns, || endpoint.pending())
     }
 
     /// Takes the announcement of the thread that calls back.

@@ -31,10 +31,8 @@ pub const EAGER_ROUNDS: u32 = 64;
 pub const BRIEF_ROUNDS: u32 = 64;
 
 /// Rounds in which a mailbox refuses letters before their sender naps: far more than a receiver needs that is only busy with those before
-/// them. And how long it naps: some hundred times the time that it then needs to look again.
+/// them.
 pub const NAP_ROUNDS: u32 = 4096;
-/// See [`NAP_ROUNDS`].
-pub const NAP_NS: u64 = 1_000_000;
 
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {

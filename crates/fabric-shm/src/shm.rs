@@ -15,6 +15,7 @@ use fabric::{
 };
 use ring::doorbell::Doorbell;
 use ring::linux::{Mapping, Sharing, futex_wait, futex_wake_all, monotonic_ns};
+use ring::naps::Naps;
 use ring::patience::{Manner, Patience};
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
@@ -22,7 +23,7 @@ use ring::{Endpoint, transfer};
 use crate::cma::{self, Direction};
 use crate::heap::{Heap, is_shared};
 use crate::segment::{Joined, Peer, Presence, Segment, create_segment};
-use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
+use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ pub struct ShmFabric {
     lane: Option<Arc<Mapping>>,
     waiting: Waiting,
     patience: Patience,
+    naps: Naps,
     /// How many ranks the job has.
     ranks: u32,
     cma: bool,
@@ -160,6 +162,7 @@ impl ShmFabric {
             lane: None,
             waiting,
             patience: waiting.patience(),
+            naps: Naps::default(),
             ranks,
             cma,
             routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
@@ -189,6 +192,7 @@ impl ShmFabric {
             lane: Some(Arc::new(mapping)),
             waiting: self.waiting,
             patience: self.waiting.patience(),
+            naps: Naps::default(),
             ranks: self.ranks,
             cma: self.cma,
             routes: self.routes,
@@ -243,10 +247,10 @@ impl ShmFabric {
         }
     }
 
-    /// Sleeps until the only mailbox that has refused letters lately has room, or something comes, or it is time to look up. `None` if
-    /// there is nothing of that kind to wait for.
+    /// Sleeps until the only mailbox that has refused letters lately has room, or something comes, or it is time to look again: what else may have
+    /// become of the receiver wakes nobody. `None` if there is nothing of that kind to wait for.
     #[cold]
-    fn sleep_until_room(&self) -> Option<Woke> {
+    fn sleep_until_room(&self, rounds: u32) -> Option<Woke> {
         let Refused::One(peer) = self.refused.get() else { return None };
         let full = || !self.endpoint.has_room(peer) && !self.endpoint.pending();
         // The ring may have room and this rank no place for a long letter's payload: nobody tells of that.
@@ -255,7 +259,7 @@ impl ShmFabric {
         }
         let armed = self.arm();
         let woke = if self.waiting.is_seen_by_receivers() && full() {
-            Some(self.sleep(armed, Some(monotonic_ns() + ROOM_AFTER_NS)))
+            Some(self.sleep(armed, Some(monotonic_ns() + self.naps.next_ns(rounds))))
         } else {
             self.disarm(armed);
             None
@@ -268,7 +272,7 @@ impl ShmFabric {
     #[cold]
     fn bide_long(&self, rounds: u32, idle: Idle) -> Option<Woke> {
         if idle == Idle::Briefly {
-            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room() } else { None };
+            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room(rounds) } else { None };
             self.refused.set(Refused::Nobody);
             if woke.is_some() {
                 return woke;

@@ -32,10 +32,6 @@ pub const LOOK_AFTER_NS: u64 = 500_000_000;
 /// busy with those before them.
 pub const ROOM_ROUNDS: u32 = 2048;
 
-/// The longest such sleep. Room ends it; what else may have become of the receiver does not, and a program that only asks whether its
-/// sends are done must not be held up for long.
-pub const ROOM_AFTER_NS: u64 = 2_000_000;
-
 /// Bytes of a page: shared allocations are made of whole ones.
 pub const PAGE_BYTES: u64 = 4096;
 

@@ -20,6 +20,7 @@
 //! | [`transfer`] | plain-memory puts and gets, and the checks that all portals share |
 //! | `linux` | futex, membarrier, clock and mappings (feature `linux`) |
 //! | `ground` | the core that a rank waits on, and who else does (feature `linux`) |
+//! | `naps` | how long a sender sleeps that waits for room |
 //! | `patience` | how long a waiter spins before it sleeps |
 //! | `waiting` | when a waiting rank spins, yields and sleeps (feature `linux`) |
 //!
@@ -47,6 +48,8 @@ pub mod ground;
 mod lines;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod linux;
+#[cfg(not(loom))]
+pub mod naps;
 #[cfg(not(loom))]
 pub mod patience;
 pub mod pool;
