@@ -47,6 +47,15 @@ static inline double best_of(double (*measure)(int size, int times), int size, i
     return best;
 }
 
+/* As many repetitions as there is time for, at most `times`: where ranks share cores, some libraries take a thousand times as long. All ranks have to agree on what
+ * `measure` gives. */
+static inline int affordable(double (*measure)(int size, int times), int size, int times)
+{
+    static const double seconds_of_an_attempt = 0.3;
+    double most = seconds_of_an_attempt / measure(size, times / 50 + 1);
+    return most < times ? (int)most + 1 : times;
+}
+
 static inline int ascending(const void *a, const void *b)
 {
     double difference = *(const double *)a - *(const double *)b;

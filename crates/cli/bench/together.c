@@ -84,7 +84,7 @@ int main(int argc, char **argv)
         int count = current->size / DOUBLE / (current->is_whole ? everybody : 1);
         /* Many ranks share few cores: a tenth is enough there. */
         int times = repetitions(current->times) / (everybody > 16 ? 10 : 1) + 1;
-        double seconds = best_of(slowest, count, times);
+        double seconds = best_of(slowest, count, affordable(slowest, count, times));
         if (current->call == barrier)
             figure_of(current->name, 0, "none", seconds * 1e6, "us");
         else

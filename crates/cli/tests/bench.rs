@@ -110,6 +110,18 @@ fn installations_of_the_same_name_are_told_apart() {
 }
 
 #[test]
+fn an_interrupted_run_shows_what_it_has_and_writes_no_document() {
+    let contest = Contest::new();
+    let other = contest.other("other", COMPILES, "kill -INT $PPID; exec sleep 600");
+    let document = contest.file("page.md");
+    let output = contest.bench(&["--against", &other, "--document", &document]);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("0.500") && table.contains("one round"), "{table}");
+    assert!(!table.contains("not measured") && !Path::new(&document).exists(), "{table}");
+}
+
+#[test]
 fn a_missed_target_is_a_failure_only_if_it_is_asked_for() {
     let contest = Contest::new();
     let other = contest.other("other", COMPILES, &WELL.replace("$HALF", "1.0"));
@@ -155,7 +167,8 @@ fn documents_and_pictures_are_made_of_a_run_of_before() {
 fn wrong_arguments_are_answered_with_their_name_their_value_and_what_was_expected() {
     let contest = Contest::new();
     let nowhere = contest.file("nowhere");
-    let cases: [(&[&str], &[&str]); 7] = [
+    let ours = contest.ours.display().to_string();
+    let cases: [(&[&str], &[&str]); 10] = [
         (&["collectives"], &["collectives", "is no suite, expected one of: p2p, coll"]),
         (&["--only", "ltency"], &["--only is \"ltency\", expected a part of one of: ", "latency"]),
         (
@@ -163,6 +176,12 @@ fn wrong_arguments_are_answered_with_their_name_their_value_and_what_was_expecte
             &["--against is \"", "nowhere\": there is no bin/mpicc, expected the prefix"],
         ),
         (&["--ranks", "fibre"], &["fibre", "--ranks", "process, thread, fiber"]),
+        (&["p2p", "--against", &ours], &["--against has \"", "twice, or it is this one"]),
+        (&["p2p", "--breakdown"], &["--breakdown", "expected the suite instructions"]),
+        (
+            &["instructions", "--breakdown", "--ranks", "fiber"],
+            &["--breakdown", "expected --ranks with process in it"],
+        ),
         (&["--rounds", "0"], &["'0'", "--rounds"]),
         (&["--limit", "soon"], &["'soon'", "--limit"]),
         (&["--baseline", &nowhere], &["--baseline is \"", "No such file"]),

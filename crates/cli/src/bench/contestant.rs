@@ -76,6 +76,11 @@ impl Installation {
         Ok(Installation { name, prefix, is_ours: false, programs: HashMap::new() })
     }
 
+    /// Whether both are in the same place.
+    pub fn is_same(&self, other: &Installation) -> bool {
+        self.prefix == other.prefix
+    }
+
     /// Compiles a program, once. Whether that worked is told when it is run.
     pub fn build(&mut self, workshop: &Path, program: Program) -> Result<(), String> {
         if self.programs.contains_key(program.file) {

@@ -9,9 +9,9 @@ use std::process::Command;
 
 use symbols::{Spot, Symbols};
 
-use super::contestant::Turn;
+use super::contestant::{Contestant, Turn};
 use super::rounds::Plan;
-use super::suite::COUNTED;
+use super::suite::{COUNTED, Case};
 use crate::prefix::Prefix;
 use crate::runners::Runners;
 
@@ -33,13 +33,8 @@ impl Step {
     }
 }
 
-/// Runs the program once more with a library that has names, if it is part of the plan, and adds up its steps.
-pub fn breakdown(
-    plan: &Plan<'_>,
-    prefix: &Prefix,
-    workshop: &Path,
-    runners: &Runners,
-) -> Result<String, String> {
+/// What is broken down and by whom it is run; an error says what the plan lacks for it.
+pub fn asked<'p>(plan: &'p Plan<'_>) -> Result<(&'p Case, &'p Contestant), String> {
     let case = plan.cases.iter().find(|case| case.program == COUNTED);
     let case =
         case.ok_or("--breakdown shows what instructions a message takes, expected the suite instructions")?;
@@ -47,6 +42,17 @@ pub fn breakdown(
         plan.contestants.iter().find(|contestant| contestant.is_ours && contestant.takes(case, false));
     let taker =
         taker.ok_or("--breakdown needs ranks that are processes, expected --ranks with process in it")?;
+    Ok((case, taker))
+}
+
+/// Runs the program once more with a library that has names, and adds up its steps.
+pub fn breakdown(
+    plan: &Plan<'_>,
+    prefix: &Prefix,
+    workshop: &Path,
+    runners: &Runners,
+) -> Result<String, String> {
+    let (case, taker) = asked(plan)?;
     let library = named_library(prefix, workshop)?;
     let environment = &[("LD_PRELOAD", library.into_os_string())];
     let turn = Turn { workshop, quick: plan.quick, limit: plan.limit, runners, environment };

@@ -82,12 +82,11 @@ const MISSED: u8 = 1;
 pub fn main(args: &BenchArgs) -> Result<u8, String> {
     // What is to be compared with is read first: a measurement may take an hour.
     let before = args.baseline.as_deref().map(|file| Run::read("--baseline", file)).transpose()?;
-    let (run, breakdown) = match &args.from {
-        Some(file) => (Run::read("--from", file)?, String::new()),
-        None => match measured(args)? {
-            Ok(measured) => measured,
-            Err(interrupted) => return Ok(interrupted),
-        },
+    let Measured { run, breakdown, interrupted } = match &args.from {
+        Some(file) => {
+            Measured { run: Run::read("--from", file)?, breakdown: String::new(), interrupted: None }
+        }
+        None => measured(args)?,
     };
     // What reads JSON reads nothing else.
     let remark = |text: &str| match args.json {
@@ -99,6 +98,10 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
     };
     crate::say(&if args.json { run.json() } else { table::text(&run) })?;
     remark(&breakdown)?;
+    // Half a run is worth a look, and nothing more.
+    if let Some(status) = interrupted {
+        return Ok(status);
+    }
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::svg(&run))
             .map_err(|error| format!("--plot is \"{}\": {error}", file.display()))?;
@@ -109,28 +112,41 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
     let mut is_worse = args.check && table::misses(&run);
     if let Some(before) = &before {
         let changes = baseline::changes(before, &run);
-        let text = baseline::text(before, &changes);
-        // What reads JSON reads nothing else.
-        if args.json {
-            eprint!("{text}")
-        } else {
-            crate::say(&text)?
-        }
+        remark(&baseline::text(before, &changes))?;
         is_worse |= changes.iter().any(baseline::Change::is_regression);
     }
     Ok(if is_worse { MISSED } else { 0 })
 }
 
-/// Measures what is asked for, and breaks it down; `Err` with the status if somebody interrupts.
-fn measured(args: &BenchArgs) -> Result<Result<(Run, String), u8>, String> {
+/// What came of measuring.
+struct Measured {
+    run: Run,
+    /// The instructions of a message by function, if somebody wants to know.
+    breakdown: String,
+    /// The status, if somebody has interrupted.
+    interrupted: Option<u8>,
+}
+
+/// Measures what is asked for.
+fn measured(args: &BenchArgs) -> Result<Measured, String> {
     let cases = suite::chosen(&args.suites, args.only.as_deref())?;
     let prefix = crate::prefix::locate()?;
     let mut installations = vec![Installation::ours(prefix.root())];
-    let mut kinds = args.ranks.clone();
-    kinds.dedup();
-    let mut contestants: Vec<Contestant> = kinds.iter().map(|kind| Contestant::ours(0, kind)).collect();
+    let mut contestants: Vec<Contestant> = Vec::new();
+    for kind in &args.ranks {
+        let contestant = Contestant::ours(0, kind);
+        if contestants.iter().all(|known| known.name != contestant.name) {
+            contestants.push(contestant);
+        }
+    }
     for other in &args.against {
         let mut installation = Installation::other(other)?;
+        if installations.iter().any(|known| known.is_same(&installation)) {
+            return Err(format!(
+                "--against has \"{}\" twice, or it is this one, expected others",
+                other.display()
+            ));
+        }
         if installations.iter().any(|known| known.name == installation.name) {
             installation.name = other.display().to_string().replace('/', "-");
         }
@@ -147,16 +163,17 @@ fn measured(args: &BenchArgs) -> Result<Result<(Run, String), u8>, String> {
         limit: Duration::from_secs(args.limit),
         only: args.only.as_deref(),
     };
+    if args.breakdown {
+        instructions::asked(&plan)?;
+    }
     let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     let run = plan.measure(workshop.path(), &runners)?;
-    if let Some(status) = runners.status_if_interrupted() {
-        return Ok(Err(status));
-    }
-    let breakdown = match args.breakdown {
+    let interrupted = runners.status_if_interrupted();
+    let breakdown = match args.breakdown && interrupted.is_none() {
         true => instructions::breakdown(&plan, &prefix, workshop.path(), &runners)?,
         false => String::new(),
     };
-    Ok(Ok((run, breakdown)))
+    Ok(Measured { run, breakdown, interrupted })
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ struct Retired<'p> {
 }
 
 impl Plan<'_> {
-    /// Compiles and runs everything. An interrupt ends it early.
+    /// Compiles and runs everything. An interrupt ends it early, and what was measured until then counts.
     pub fn measure(&mut self, workshop: &Path, runners: &Runners) -> Result<Run, String> {
         self.build(workshop)?;
         let entries = self.contestants.iter().map(|contestant| Entry {
@@ -47,15 +47,21 @@ impl Plan<'_> {
         let mut retired: Vec<Retired<'_>> = Vec::new();
         let pairs = self.pairs();
         let mut bar = Bar::of(self.rounds as usize * pairs.len());
-        for _ in 0..self.rounds {
+        'rounds: for round in 1..=self.rounds {
+            run.rounds = round;
             for (case, contestant) in &pairs {
                 let is_out = |one: &Retired<'_>| {
                     std::ptr::eq(one.case, *case) && std::ptr::eq(one.contestant, *contestant)
                 };
-                if !retired.iter().any(is_out) && !runners.interrupted() {
+                if !retired.iter().any(is_out) {
                     bar.show(&format!("{}: {} on {} ranks", contestant.name, case.program.file, case.ranks));
                     let installation = &self.installations[contestant.installation];
-                    let printed = contestant.run(installation, case, &turn)?;
+                    let printed = contestant.run(installation, case, &turn);
+                    // Whoever ran then was ended by that.
+                    if runners.interrupted() {
+                        break 'rounds;
+                    }
+                    let printed = printed?;
                     figures.add(&contestant.name, case.suite.name, case.ranks, printed.samples);
                     retired.extend(printed.failure.map(|failure| Retired {
                         contestant,
