@@ -137,7 +137,9 @@ fn a_letter_that_is_left_is_there_at_the_next_look() {
             let look = consumer.take_next(
                 |_, body| {
                     assert_eq!(body.header, [0, next, 0]);
-                    core::mem::replace(&mut seen, !seen).then_some(())
+                    let seen_before = seen;
+                    seen = !seen;
+                    seen_before.then_some(())
                 },
                 |_| (),
             );
