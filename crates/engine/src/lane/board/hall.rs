@@ -36,6 +36,7 @@ fn pieces(bytes: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     (0..bytes.div_ceil(SENT)).map(move |piece| (piece, piece * SENT, SENT.min(bytes - piece * SENT)))
 }
 
+#[inline(never)]
 fn send(turn: &mut Turn<'_>, hall: &Hall, data: &Region) -> Result<()> {
     turn.enter_hall(false)?;
     let whole = Piece::of(data, turn);
@@ -57,6 +58,7 @@ fn send(turn: &mut Turn<'_>, hall: &Hall, data: &Region) -> Result<()> {
     Ok(())
 }
 
+#[inline(never)]
 fn receive(turn: &mut Turn<'_>, hall: &Hall, data: &Region, root: u32) -> Result<()> {
     turn.board.enter_hall(turn.number);
     turn.await_data(root)?;
@@ -93,7 +95,7 @@ fn reduce(turn: &mut Turn<'_>, hall: &Hall, value: &Region, target: Option<&Regi
         climb(turn, hall, step(turn.number, round as u64), op, &own);
         if round == 0 {
             turn.publish(turn.me(), turn.failed.is_some());
-            turn.meet(|_| {})?;
+            turn.meet(&mut |_| {})?;
             turn.has_met();
             if turn.failed.is_some() {
                 return Ok(());
@@ -115,6 +117,7 @@ fn reduce(turn: &mut Turn<'_>, hall: &Hall, value: &Region, target: Option<&Regi
 }
 
 /// Takes this member's elements up the tree, together with those of parts that were there before. Whoever has all of them leaves the result.
+#[inline(never)]
 fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
     let (me, members) = (turn.me(), turn.members());
     let (count, datatype) = (own.count(), own.datatype());
@@ -153,6 +156,7 @@ fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
 }
 
 /// Combines elements with what lies in a place, and leaves them there. The left operand is that of the lower ranks, whichever it is.
+#[inline(never)]
 fn join(op: &Op, own: &Region, place: &Region, is_right: bool) {
     if !is_right || op.is_symmetric(own.datatype()) {
         op.combine(own, place);

@@ -73,6 +73,7 @@ impl Piece {
 }
 
 /// Names memory for the others, and publishes that.
+#[inline(never)]
 fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
     turn.make_room(0)?;
     let mut keys = [Key([0; 4]); 2];
@@ -88,6 +89,7 @@ fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
 }
 
 /// Reads from what a member has named, from byte `from` on, as many as the region holds.
+#[inline(never)]
 fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) {
     let fabric = turn.lane.fabric();
     let node = turn.comm.node(member);
@@ -132,23 +134,25 @@ fn bcast(turn: &mut Turn<'_>, data: &Region, root: u32) -> Result<()> {
     turn.await_data(root)?;
     if turn.failed.is_none() {
         let key = key(turn, root, turn.number, 0);
-        turn.read(turn.name(), [root].into_iter(), |turn, root| fetch(turn, root, &key, 0, data));
+        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| fetch(turn, root, &key, 0, data));
     }
     Ok(())
 }
 
 /// Waits until all have named their memory: false if one has failed, which all learn.
+#[inline(never)]
 fn meet(turn: &mut Turn<'_>) -> Result<bool> {
-    turn.meet(|_| {})?;
+    turn.meet(&mut |_| {})?;
     turn.has_met();
     Ok(turn.failed.is_none())
 }
 
 /// Nobody changes what others may still read.
+#[inline(never)]
 fn part_company(turn: &mut Turn<'_>) -> Result<()> {
     turn.next()?;
     turn.publish(turn.me(), turn.failed.is_some());
-    turn.meet(|_| {})?;
+    turn.meet(&mut |_| {})?;
     turn.has_met();
     Ok(())
 }
@@ -158,7 +162,7 @@ fn allgather(turn: &mut Turn<'_>, own: &Region, all: &Region) -> Result<()> {
     let piece = Piece::of(own, turn);
     exchange(turn, &piece.region, |turn| {
         own.copy_to(&all.block(turn.me()));
-        turn.read(turn.name(), turn.others(), |turn, member| {
+        turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
             let key = key(turn, member, turn.number, 0);
             fetch(turn, member, &key, 0, &all.block(member));
         });
@@ -171,7 +175,7 @@ fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
     let piece = Piece::of(&send.blocks(0, turn.members()), turn);
     exchange(turn, &piece.region, |turn| {
         send.block(me).copy_to(&recv.block(me));
-        turn.read(turn.name(), turn.others(), |turn, member| {
+        turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
             let key = key(turn, member, turn.number, 0);
             fetch(turn, member, &key, block * u64::from(me), &recv.block(member));
         });
@@ -217,7 +221,7 @@ fn reduce_with_the_other(
     let size = value.datatype().size();
     exchange(turn, &own, |turn| {
         let Some(target) = target else { return };
-        turn.read(turn.name(), turn.others(), |turn, other| {
+        turn.read(turn.name(), &mut turn.others(), &mut |turn, other| {
             let key = key(turn, other, turn.number, 0);
             for (first, count) in steps((0, value.count()), WHOLE_PIECE / size) {
                 let into = target.elements(first, count);
@@ -246,7 +250,7 @@ fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> R
     turn.next()?;
     turn.publish(me, turn.failed.is_some());
     if meet(turn)? {
-        turn.read(named, turn.others(), |turn, member| {
+        turn.read(named, &mut turn.others(), &mut |turn, member| {
             let (first, count) = slice(value.count(), member, members);
             let key = key(turn, member, named.0, 1);
             fetch(turn, member, &key, first * size, &target.elements(first, count));
@@ -277,7 +281,7 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
     if meet(turn)?
         && let Some(target) = target.filter(|_| me == root)
     {
-        turn.read(named, turn.others(), |turn, member| {
+        turn.read(named, &mut turn.others(), &mut |turn, member| {
             let (first, count) = slice(value.count(), member, members);
             let key = key(turn, member, named.0, 1);
             fetch(turn, member, &key, 0, &target.elements(first, count));
@@ -287,6 +291,7 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
 }
 
 /// Combines a slice of all values, a piece at a time.
+#[inline(never)]
 fn combine_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, (first, count): (u64, u64), into: &Region) {
     let size = value.datatype().size();
     let each = (PIECE / size).max(1);
@@ -299,9 +304,10 @@ fn combine_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, (first, count): (
 
 /// Combines this member's elements with those of the others, which lie from byte `from` on in their values, in the order of ranks from this one on: operations
 /// that a board serves are commutative. What comes goes to the target if that is free for it, else to `operand` first.
+#[inline(never)]
 fn combine(turn: &mut Turn<'_>, op: &Op, value: &Region, target: &Region, (from, operand): (u64, &Region)) {
     let mut is_free = !value.same_place(target);
-    turn.read(turn.name(), turn.others(), |turn, member| {
+    turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
         let key = key(turn, member, turn.number, 0);
         fetch(turn, member, &key, from, if is_free { target } else { operand });
         op.combine(if is_free { value } else { operand }, target);

@@ -44,7 +44,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
             turn.has_met();
         }
         Awaits::Meeting => {
-            turn.meet(|turn| join(turn, call))?;
+            turn.meet(&mut |turn| join(turn, call))?;
             turn.has_met();
         }
     }
@@ -217,7 +217,7 @@ fn combine_by_slices(mut turn: Turn<'_>, value: &Region, target: &Region, op: &O
     turn.next()?;
     turn.publish(me, false);
     // Who meets here is not yet done with the rooms of the turn before.
-    turn.meet(|_| {})?;
+    turn.meet(&mut |_| {})?;
     for member in turn.others() {
         let (first, count) = slice(member);
         places[member as usize].copy_to(&target.elements(first, count));

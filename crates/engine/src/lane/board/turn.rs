@@ -142,6 +142,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Publishes what was laid down at a seat.
+    #[inline(never)]
     pub fn publish(&self, seat: u32, failed: bool) {
         self.board.publish(seat, self.number, self.kind, Said { bytes: self.bytes, failed });
         self.wake(seat);
@@ -195,21 +196,27 @@ impl<'a> Turn<'a> {
     fn inspect(&mut self, member: u32) {
         let said = self.board.said(member, self.number);
         if said != (Said { bytes: self.bytes, failed: false }) && self.failed.is_none() {
-            let (received, expected) = (if said.failed { 0 } else { said.bytes }, self.bytes);
-            self.failed = Some(if received > expected {
-                Error::Truncated { source: member, tag: 0, received, capacity: expected }
-            } else {
-                Error::Short { source: member, received, expected }
-            });
+            self.note_misfit(member, said);
         }
     }
 
+    #[cold]
+    fn note_misfit(&mut self, member: u32, said: Said) {
+        let (received, expected) = (if said.failed { 0 } else { said.bytes }, self.bytes);
+        self.failed = Some(if received > expected {
+            Error::Truncated { source: member, tag: 0, received, capacity: expected }
+        } else {
+            Error::Short { source: member, received, expected }
+        });
+    }
+
     /// Reads what the others have named in a turn of this collective, unless one of them has withdrawn it.
+    #[inline(never)]
     pub fn read(
         &mut self,
         named: (u64, u8),
-        from: impl Iterator<Item = u32>,
-        mut each: impl FnMut(&mut Self, u32),
+        from: &mut dyn Iterator<Item = u32>,
+        each: &mut dyn FnMut(&mut Self, u32),
     ) {
         self.board.begin_reading();
         for member in from {
@@ -248,7 +255,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Waits until all have published, and learns of those who failed. Where not all look at all others, the last who arrives does `last` before it lets the others go on.
-    pub fn meet(&mut self, last: impl FnOnce(&mut Self)) -> Result<()> {
+    #[inline(never)]
+    pub fn meet(&mut self, last: &mut dyn FnMut(&mut Self)) -> Result<()> {
         if self.is_flat() {
             for member in self.others() {
                 self.await_data(member)?;
@@ -266,7 +274,7 @@ impl<'a> Turn<'a> {
     }
 
     /// What the last who arrives does, when it has seen the notes of all others.
-    pub fn let_go_on(&mut self, last: impl FnOnce(&mut Self)) {
+    pub fn let_go_on(&mut self, last: &mut dyn FnMut(&mut Self)) {
         if self.failed.is_none() {
             last(self);
         }

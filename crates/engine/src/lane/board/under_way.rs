@@ -54,6 +54,7 @@ impl Lane {
     }
 
     /// Goes on with a collective on a board as far as it can without waiting: true once it is done.
+    #[inline(never)]
     pub fn go_on(&self, plan: &Schedule, boarding: &Boarding) -> Result<bool> {
         let Some(comm) = &plan.comm else {
             return Err(Error::Internal { reason: "a schedule without a communicator" });
@@ -165,7 +166,7 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
             }
             turn.has_met();
             if is_last {
-                turn.let_go_on(|turn| short::join(turn, call));
+                turn.let_go_on(&mut |turn| short::join(turn, call));
             }
             None
         }
