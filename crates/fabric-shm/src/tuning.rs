@@ -16,7 +16,7 @@ pub const POOL_SLOTS: u32 = 32;
 pub const LETTER_MAX: u32 = 16 << 10;
 
 /// Longest message that travels in letters: up to here two copies cost less than the system call and page look-up of one.
-pub const EAGER_MAX: usize = 8 << 10;
+pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
 /// From here on a posted receive announces itself.
 pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
