@@ -426,6 +426,25 @@ fn a_broadcast_longer_than_the_hall_reaches_types_with_gaps() {
 }
 
 #[test]
+fn a_long_broadcast_waits_for_those_who_have_not_read_the_short_ones_before() {
+    for (members, habits) in WAYS {
+        run(members, Habits { workers: 1, ..habits }, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            // As many as a board has notes: the root lays them down while nobody has read any.
+            for seed in 0..100 {
+                let count = if seed % 33 == 32 { 9000 } else { 1 };
+                check(
+                    rank,
+                    comm,
+                    Call { form: Form::Blocking, which: Which::Bcast, count, root: 0, in_place: false, seed },
+                );
+            }
+        });
+    }
+}
+
+#[test]
 fn a_result_that_the_order_decides_is_the_same_whoever_comes_first() {
     // Zeros of both signs: which of two is the greater one is decided by the order of the operands.
     let zero =

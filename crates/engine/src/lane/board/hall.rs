@@ -86,7 +86,6 @@ fn receive(turn: &mut Turn<'_>, hall: &Hall, data: &Region, root: u32) -> Result
 
 /// All combine; those who have a target take the result.
 fn reduce(turn: &mut Turn<'_>, hall: &Hall, value: &Region, target: Option<&Region>, op: &Op) -> Result<()> {
-    turn.make_room(0)?;
     turn.enter_hall(true)?;
     let each = hall.combined() / value.datatype().size();
     for (round, first) in (0..value.count()).step_by(each as usize).enumerate() {
@@ -151,8 +150,10 @@ fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
         op.combine(&place(left), &place(right));
         mine = Some(right);
     }
-    let all = mine.map_or_else(|| own.elements(0, count), place);
-    all.copy_to(&hall.result(count, datatype));
+    // There are two members at least, so all have met somebody.
+    if let Some(all) = mine {
+        place(all).copy_to(&hall.result(count, datatype));
+    }
 }
 
 /// Combines elements with what lies in a place, and leaves them there. The left operand is that of the lower ranks, whichever it is.

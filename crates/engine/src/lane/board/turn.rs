@@ -121,8 +121,10 @@ impl<'a> Turn<'a> {
         self.pass(self.number)
     }
 
-    /// Waits until all others are done with what lay in the hall, unless this is one more reduction.
+    /// Before this member writes to the hall and publishes a note: waits until there is room for that, and until all others are done with what lay in the hall, unless this is one more
+    /// reduction.
     pub fn enter_hall(&self, is_reduction: bool) -> Result<()> {
+        self.make_room(0)?;
         let before = self.board.enter_hall(self.number);
         let is_free = before.is_reduction && is_reduction;
         if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.pass(before.turn) }
