@@ -35,10 +35,11 @@ enum Which {
     Alltoall,
 }
 
-/// MPI's three forms of a collective.
-#[derive(Clone, Copy, Debug)]
+/// MPI's three forms of a collective; the blocking one may be done at once where it has a root.
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
     Blocking,
+    AtOnce,
     NonBlocking,
     Persistent,
 }
@@ -64,8 +65,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         Just(Which::Scatter),
         Just(Which::Alltoall),
     ];
-    let form =
-        prop_oneof![3 => Just(Form::Blocking), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
+    let form = prop_oneof![3 => Just(Form::Blocking), 3 => Just(Form::AtOnce), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
     let call = (form, which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
     let call = call.prop_map(|(form, which, count, root, in_place, seed)| Call {
         form,
@@ -112,7 +112,7 @@ fn summed(seed: i64, members: u32, count: usize) -> Vec<i64> {
 /// Takes part in one form or the other.
 fn complete(rank: &Rank, plan: Plan<'_>, form: Form) {
     match form {
-        Form::Blocking => plan.wait().unwrap(),
+        Form::Blocking | Form::AtOnce => plan.wait().unwrap(),
         Form::NonBlocking => {
             let request = plan.start().unwrap();
             rank.wait(request).unwrap();
@@ -126,8 +126,60 @@ fn complete(rank: &Rank, plan: Plan<'_>, form: Form) {
     }
 }
 
+fn bytes(values: &mut [i64]) -> &mut [u8] {
+    // SAFETY: any bytes are numbers, and the other way round.
+    unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}
+
+/// Does this member's part of one with a root, as [`check`] does, if it can do so at once.
+fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
+    let Call { which, count, in_place, seed, .. } = call;
+    let (me, p) = (comm.rank(), comm.size());
+    let (root, all) = (call.root % p, count * p as usize);
+    let (mut own, mut values) = (data(seed, me, count), vec![0; all]);
+    let dealt = data(seed, root, all)[me as usize * count..][..count].to_vec();
+    match which {
+        Which::Bcast => {
+            let done = rank.bcast_at_once(bytes(&mut own), root, comm);
+            assert!(!done || own == data(seed, root, count), "{call:?}");
+            done
+        }
+        Which::Gather if me == root => {
+            values[me as usize * count..][..count].copy_from_slice(&own);
+            let own = (!in_place).then_some(&*bytes(&mut own));
+            let done = rank.gather_here_at_once(own, bytes(&mut values), comm);
+            let expected: Vec<i64> = (0..p).flat_map(|member| data(seed, member, count)).collect();
+            assert!(!done || values == expected, "{call:?}");
+            done
+        }
+        Which::Gather => rank.gather_at_once(bytes(&mut own), root, comm),
+        Which::Scatter if me == root => {
+            let mut all = data(seed, root, all);
+            let place = (!in_place).then_some(bytes(&mut own));
+            let done = rank.scatter_here_at_once(place, bytes(&mut all), comm);
+            assert!(!done || in_place || own == dealt, "{call:?}");
+            done
+        }
+        Which::Scatter => {
+            let done = rank.scatter_at_once(bytes(&mut own), root, comm);
+            assert!(!done || own == dealt, "{call:?}");
+            done
+        }
+        Which::Reduce => {
+            let recv = (me == root).then(|| room(&mut values, count));
+            let done = rank.reduce_at_once(&out(&own, count), recv.as_ref(), &sum(), root, comm);
+            assert!(!done || me != root || values[..count] == summed(seed, p, count), "{call:?}");
+            done
+        }
+        Which::Barrier | Which::Allreduce | Which::Allgather | Which::Alltoall => false,
+    }
+}
+
 /// Calls one, and compares with what it should give.
 fn check(rank: &Rank, comm: &Comm, call: Call) {
+    if call.form == Form::AtOnce && is_done_at_once(rank, comm, call) {
+        return;
+    }
     let Call { form, which, count, in_place, seed, .. } = call;
     let (me, p) = (comm.rank(), comm.size());
     let root = call.root % p;
@@ -216,25 +268,44 @@ proptest! {
     }
 }
 
-/// What a non-blocking all-reduction or broadcast reads and writes, and what it should give.
+/// What a non-blocking collective reads and writes, and what it should give, if it gives this member anything.
 struct Begun {
     request: RequestId,
     _own: Vec<i64>,
     values: Vec<i64>,
-    expected: Vec<i64>,
+    expected: Option<Vec<i64>>,
 }
 
 /// Begins one of several that go on at the same time.
 fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
     let (me, p, count, seed) = (comm.rank(), comm.size(), call.count, call.seed);
-    let own = data(seed, me, count);
+    let (root, all) = (call.root % p, count * p as usize);
+    let at_root = me == root;
+    let everything = || (0..p).flat_map(|member| data(seed, member, count)).collect::<Vec<_>>();
+    let own = data(seed, me, all);
     let mut values = own.clone();
-    let root = call.root % p;
-    let (plan, expected) = if call.in_place {
-        (rank.bcast(&room(&mut values, count), root, comm), data(seed, root, count))
-    } else {
-        let plan = rank.allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm);
-        (plan, summed(seed, p, count))
+    let (send, recv) = (out(&own, count), room(&mut values, count));
+    let (plan, expected) = match call.which {
+        Which::Barrier => (rank.barrier(comm), None),
+        Which::Bcast => (rank.bcast(&recv, root, comm), Some(data(seed, root, count))),
+        Which::Allreduce => (rank.allreduce(Some(&send), &recv, &sum(), comm), Some(summed(seed, p, count))),
+        Which::Reduce => {
+            let plan = rank.reduce(Some(&send), at_root.then_some(&recv), &sum(), root, comm);
+            (plan, at_root.then(|| summed(seed, p, count)))
+        }
+        Which::Allgather => (rank.allgather(Some(&send), &recv, comm), Some(everything())),
+        Which::Gather => {
+            let plan = rank.gather(Some(&send), at_root.then_some(&recv), root, comm);
+            (plan, at_root.then(everything))
+        }
+        Which::Scatter => {
+            let plan = rank.scatter(at_root.then_some(&send), Some(&recv), root, comm);
+            (plan, Some(data(seed, root, all)[me as usize * count..][..count].to_vec()))
+        }
+        Which::Alltoall => {
+            let part = |from: u32| data(seed, from, all)[me as usize * count..][..count].to_vec();
+            (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(part).collect()))
+        }
     };
     Begun { request: plan.unwrap().start().unwrap(), _own: own, values, expected }
 }
@@ -269,7 +340,9 @@ proptest! {
 
 fn finish(rank: &Rank, begun: Begun) {
     rank.wait(begun.request).unwrap();
-    assert!(begun.values == begun.expected);
+    if let Some(expected) = begun.expected {
+        assert!(begun.values[..expected.len()] == expected);
+    }
 }
 
 #[test]
@@ -278,12 +351,15 @@ fn more_collectives_than_a_board_has_notes_may_be_under_way() {
         run(members, habits, |rank| {
             let comm = rank.world();
             warm_up(rank, comm);
-            let call = |seed| Call {
+            // The blocks of an all-gather fit into notes, all of them together into rooms, of which there are fewer.
+            let which =
+                [Which::Bcast, Which::Allreduce, Which::Allgather, Which::Allgather, Which::Allgather];
+            let call = |seed: i64| Call {
                 form: Form::NonBlocking,
-                which: Which::Bcast,
+                which: which[seed as usize % which.len()],
                 count: 9,
                 root: 1,
-                in_place: seed % 3 == 0,
+                in_place: false,
                 seed,
             };
             let begun: Vec<Begun> = (0..200).map(|seed| begin(rank, comm, call(seed))).collect();
@@ -292,6 +368,46 @@ fn more_collectives_than_a_board_has_notes_may_be_under_way() {
             }
         });
     }
+}
+
+#[test]
+fn who_gives_in_a_short_collective_with_a_root_does_so_at_once_where_there_is_room() {
+    for (members, habits) in &WAYS[..5] {
+        run(*members, *habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            for seed in 0..20 {
+                rank.barrier(comm).unwrap().wait().unwrap();
+                for which in [Which::Bcast, Which::Gather, Which::Scatter, Which::Reduce] {
+                    let call = Call { form: Form::AtOnce, which, count: 1, root: 1, in_place: false, seed };
+                    let is_done = is_done_at_once(rank, comm, call);
+                    let gives = (comm.rank() == 1) == matches!(which, Which::Bcast | Which::Scatter);
+                    assert!(is_done || !gives, "{which:?}");
+                    if !is_done {
+                        check(rank, comm, Call { form: Form::Blocking, ..call });
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_member_that_expects_other_bytes_leaves_it_to_the_form_that_tells_of_it() {
+    run(2, WAYS[0].1, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let mut values = vec![5; 4];
+        if comm.rank() == 0 {
+            assert!(rank.bcast_at_once(bytes(&mut values[..3]), 0, comm));
+        } else {
+            assert!(!rank.bcast_at_once(bytes(&mut values), 0, comm));
+            let error = rank.bcast(&room(&mut values, 4), 0, comm).unwrap().wait().unwrap_err();
+            assert!(matches!(error, Error::Short { source: 0, received: 24, expected: 32 }), "{error}");
+        }
+        assert!(!rank.bcast_at_once(bytes(&mut values), 2, comm), "there is no rank 2");
+        rank.barrier(comm).unwrap().wait().unwrap();
+    });
 }
 
 #[test]

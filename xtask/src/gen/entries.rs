@@ -105,7 +105,8 @@ fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<
 fn form(spec: &Spec, function: &Function, forms: Forms<'_>, implementation: &Implementation) -> String {
     let Forms { small, large } = forms;
     let body = format!("either_{}", small.name);
-    let run = format!("    {}\n", run(spec, function, &body));
+    let run = run(spec, function, &body);
+    let run = if is_quick(function) { quickly_or(function, &run) } else { format!("    {run}\n") };
     let mut out = entry_point(spec, function, &run);
     if function.name == small.name {
         let Conversions { statements, work, .. } = Conversions::of(spec, large, implementation);
@@ -212,23 +213,31 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
 
 /// The functions that have a form in `imp/quick`, which does what most calls of them come to.
 fn is_quick(function: &Function) -> bool {
-    ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"].contains(&function.name.as_str())
+    const MESSAGES: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
+    const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
+    [MESSAGES, ROOTED].concat().contains(&function.name.as_str())
+}
+
+/// The body of an entry point that tries that form first.
+fn quickly_or(function: &Function, otherwise: &str) -> String {
+    let (name, arguments) = (&function.name, names(function).join(", "));
+    format!(
+        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
+         if let Some(state) = call::quick(call::entry!(\"{name}\")) && crate::imp::quick::{}(state, {arguments}) {{\n            \
+         return MPI_SUCCESS;\n        }}\n        {otherwise}\n    }}\n",
+        name.to_lowercase()
+    )
 }
 
 /// The entry point that tries that form first, and the function for all other calls: apart, so that what it needs is not kept for it.
 fn quick(spec: &Spec, function: &Function, body: &str) -> String {
     let (name, arguments) = (&function.name, names(function).join(", "));
-    let first = format!(
-        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
-         if let Some(state) = call::quick(call::entry!(\"{name}\")) && crate::imp::quick::{}(state, {arguments}) {{\n            \
-         return MPI_SUCCESS;\n        }}\n        call::left_to(any_{name}({arguments}))\n    }}\n",
-        name.to_lowercase()
-    );
+    let first = quickly_or(function, &format!("call::left_to(any_{name}({arguments}))"));
     let params: Vec<String> = given(function)
         .map(|param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec)))
         .collect();
     format!(
-        "{}\n/// `{name}` of any message.\n#[inline(never)]\nunsafe fn any_{name}({}) -> c_int {{\n{body}}}\n",
+        "{}\n/// Any call of `{name}`.\n#[inline(never)]\nunsafe fn any_{name}({}) -> c_int {{\n{body}}}\n",
         entry_point(spec, function, &first),
         params.join(", ")
     )

@@ -423,7 +423,19 @@ pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info
 pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Bcast"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Bcast")) && crate::imp::quick::mpi_bcast(state, buffer, count, datatype, root, comm) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Bcast(buffer, count, datatype, root, comm))
+    }
+}
+
+/// Any call of `MPI_Bcast`.
+#[inline(never)]
+unsafe fn any_MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Bcast", under: 1), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
             let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
             let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
@@ -538,7 +550,13 @@ pub unsafe extern "C-unwind" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvb
 /// `MPI_Gather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Gather"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gather)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Gather")) && crate::imp::quick::mpi_gather(state, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Gather"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gather)
+    }
 }
 
 /// What both forms of `MPI_Gather` do.
@@ -1233,7 +1251,13 @@ pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 /// `MPI_Reduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Reduce"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], either_MPI_Reduce)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Reduce")) && crate::imp::quick::mpi_reduce(state, sendbuf, recvbuf, count, datatype, op, root, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Reduce"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], either_MPI_Reduce)
+    }
 }
 
 /// What both forms of `MPI_Reduce` do.
@@ -1491,7 +1515,13 @@ pub unsafe extern "C-unwind" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf
 /// `MPI_Scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Scatter"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatter)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Scatter")) && crate::imp::quick::mpi_scatter(state, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Scatter"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatter)
+    }
 }
 
 /// What both forms of `MPI_Scatter` do.

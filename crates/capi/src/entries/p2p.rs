@@ -351,7 +351,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datat
     }
 }
 
-/// `MPI_Irecv` of any message.
+/// Any call of `MPI_Irecv`.
 #[inline(never)]
 unsafe fn any_MPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
@@ -428,7 +428,7 @@ pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, dat
     }
 }
 
-/// `MPI_Isend` of any message.
+/// Any call of `MPI_Isend`.
 #[inline(never)]
 unsafe fn any_MPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
@@ -626,7 +626,7 @@ pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, dataty
     }
 }
 
-/// `MPI_Recv` of any message.
+/// Any call of `MPI_Recv`.
 #[inline(never)]
 unsafe fn any_MPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
@@ -835,7 +835,7 @@ pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, data
     }
 }
 
-/// `MPI_Send` of any message.
+/// Any call of `MPI_Send`.
 #[inline(never)]
 unsafe fn any_MPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.

@@ -59,6 +59,46 @@ impl Rank {
         )
     }
 
+    /// [`bcast`](Rank::bcast) of a few bytes, done to the end, if this member can do its part now; if false, nothing was done. So are the others like it.
+    #[inline]
+    pub fn bcast_at_once(&self, data: &mut [u8], root: u32, comm: &Comm) -> bool {
+        self.lane.bcast_at_once(data, root, comm)
+    }
+
+    /// [`gather`](Rank::gather) of a few bytes, at a member that is not the root.
+    #[inline]
+    pub fn gather_at_once(&self, own: &[u8], root: u32, comm: &Comm) -> bool {
+        self.lane.gather_at_once(own, root, comm)
+    }
+
+    /// [`gather`](Rank::gather) of a few bytes, at the root, whose own block is in `own`, or else among the others.
+    pub fn gather_here_at_once(&self, own: Option<&[u8]>, all: &mut [u8], comm: &Comm) -> bool {
+        self.lane.gather_here_at_once(own, all, comm)
+    }
+
+    /// [`scatter`](Rank::scatter) of a few bytes, at a member that is not the root.
+    #[inline]
+    pub fn scatter_at_once(&self, own: &mut [u8], root: u32, comm: &Comm) -> bool {
+        self.lane.scatter_at_once(own, root, comm)
+    }
+
+    /// [`scatter`](Rank::scatter) of a few bytes, at the root, which may want its own block in `own`.
+    pub fn scatter_here_at_once(&self, own: Option<&mut [u8]>, all: &[u8], comm: &Comm) -> bool {
+        self.lane.scatter_here_at_once(own, all, comm)
+    }
+
+    /// [`reduce`](Rank::reduce) of a few bytes that lie in one piece, by a predefined operation.
+    pub fn reduce_at_once(
+        &self,
+        send: &SendBuffer,
+        recv: Option<&RecvBuffer>,
+        op: &Op,
+        root: u32,
+        comm: &Comm,
+    ) -> bool {
+        self.lane.reduce_at_once(&Region::from(send), recv.map(Region::from).as_ref(), op, root, comm)
+    }
+
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
     /// for the others. Section 6.9.1.
     pub fn reduce(

@@ -46,32 +46,55 @@ pub(crate) enum Call {
     },
 }
 
-impl Call {
-    pub fn name(&self) -> &'static str {
+/// The collective itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Which {
+    Barrier = 1,
+    Bcast,
+    Allreduce,
+    Reduce,
+    Allgather,
+    Gather,
+    Scatter,
+    Alltoall,
+}
+
+impl Which {
+    pub fn name(self) -> &'static str {
         match self {
-            Call::Barrier => "barrier",
-            Call::Bcast { .. } => "bcast",
-            Call::Allreduce { .. } => "allreduce",
-            Call::Reduce { .. } => "reduce",
-            Call::Allgather { .. } => "allgather",
-            Call::Gather { .. } => "gather",
-            Call::Scatter { .. } => "scatter",
-            Call::Alltoall { .. } => "alltoall",
+            Which::Barrier => "barrier",
+            Which::Bcast => "bcast",
+            Which::Allreduce => "allreduce",
+            Which::Reduce => "reduce",
+            Which::Allgather => "allgather",
+            Which::Gather => "gather",
+            Which::Scatter => "scatter",
+            Which::Alltoall => "alltoall",
         }
     }
 
     /// What tells it from the others on a board.
-    pub fn kind(&self) -> u8 {
+    pub fn kind(self) -> u8 {
+        self as u8
+    }
+}
+
+impl Call {
+    pub fn which(&self) -> Which {
         match self {
-            Call::Barrier => 1,
-            Call::Bcast { .. } => 2,
-            Call::Allreduce { .. } => 3,
-            Call::Reduce { .. } => 4,
-            Call::Allgather { .. } => 5,
-            Call::Gather { .. } => 6,
-            Call::Scatter { .. } => 7,
-            Call::Alltoall { .. } => 8,
+            Call::Barrier => Which::Barrier,
+            Call::Bcast { .. } => Which::Bcast,
+            Call::Allreduce { .. } => Which::Allreduce,
+            Call::Reduce { .. } => Which::Reduce,
+            Call::Allgather { .. } => Which::Allgather,
+            Call::Gather { .. } => Which::Gather,
+            Call::Scatter { .. } => Which::Scatter,
+            Call::Alltoall { .. } => Which::Alltoall,
         }
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.which().name()
     }
 
     /// Bytes of the buffer, or of one member's block: what all members agree on.

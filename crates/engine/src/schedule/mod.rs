@@ -15,7 +15,7 @@ mod steps;
 
 pub(crate) use boarding::{Boarding, Stage, Taken};
 pub(crate) use builder::Builder;
-pub(crate) use call::Call;
+pub(crate) use call::{Call, Which};
 pub(crate) use home::Home;
 pub(crate) use pool::{Schedules, Workshop};
 pub(crate) use steps::{Identity, Next, Pending, Schedule, Spread, Step, Steps, WORD_BYTES};

@@ -4,6 +4,7 @@
 //! or pass through a hall where members share cores (`hall`). A communicator's members
 //! agree on having a board or not in one of their first calls (`make`); what a board does not serve goes by messages, as everything does where none is.
 
+mod at_once;
 mod call;
 mod hall;
 mod long;

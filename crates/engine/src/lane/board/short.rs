@@ -59,13 +59,14 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     }
 }
 
-/// Bytes that this member lays down, if it lays down anything.
+/// Bytes for which there must be room before this member lays down anything, if it does: its own, or those of the middle, which the last who arrives writes for all.
 pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
     let (is_root, members) = (call.root() == Some(turn.me()), u64::from(turn.members()));
     match call {
         Call::Barrier => Some(0),
         Call::Bcast { data, .. } => is_root.then(|| data.bytes()),
         Call::Allreduce { value, .. } | Call::Reduce { value, .. } => Some(value.bytes()),
+        Call::Allgather { all, .. } if is_collected(turn, all) => Some(all.bytes() * members),
         Call::Allgather { own, .. } => Some(own.bytes()),
         Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
@@ -117,7 +118,7 @@ pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
     let middle = turn.board.middle();
     match call {
         Call::Allreduce { value, op, .. } => {
-            combine(turn, op, value, (0, value.count()), &place_at(turn, middle, value));
+            combine((turn.board, turn.number), op, value, (0, value.count()), &place_at(turn, middle, value));
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let (block, members) = (all.bytes(), turn.members());
@@ -164,9 +165,11 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             let own = if value.same_place(target) { &place_at(turn, me, value) } else { value };
             op.combine(own, target);
         }
-        Call::Allreduce { value, target, op } => combine(turn, op, value, (0, value.count()), target),
+        Call::Allreduce { value, target, op } => {
+            combine((turn.board, turn.number), op, value, (0, value.count()), target)
+        }
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
-            combine(turn, op, value, (0, value.count()), target);
+            combine((turn.board, turn.number), op, value, (0, value.count()), target);
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let together = all.bytes() * u64::from(members);
@@ -212,7 +215,7 @@ fn combine_by_slices(mut turn: Turn<'_>, value: &Region, target: &Region, op: &O
     let places: smallvec::SmallVec<[Region; 16]> = (0..members).map(place).collect();
     let (first, count) = slice(me);
     let into = target.elements(first, count);
-    combine(&turn, op, value, (first, count), &into);
+    combine((turn.board, turn.number), op, value, (first, count), &into);
     into.copy_to(&places[me as usize]);
     turn.next()?;
     turn.publish(me, false);
@@ -233,13 +236,19 @@ pub(super) fn slice(count: u64, member: u32, members: u32) -> (u64, u64) {
 
 /// Combines some elements of all values on the board, the highest rank's first, in a place that is none of them. What others wrote is copied before it is
 /// combined: a copy waits for many lines of theirs at once.
-fn combine(turn: &Turn<'_>, op: &Op, like: &Region, (first, count): (u64, u64), into: &Region) {
+pub(super) fn combine(
+    (board, turn): (&Board, u64),
+    op: &Op,
+    like: &Region,
+    (first, count): (u64, u64),
+    into: &Region,
+) {
     let (datatype, whole) = (like.datatype(), like.bytes());
     let size = datatype.size();
     let of = |member: u32, first: u64, count: u64| {
-        turn.board.part(member, turn.number, whole, (first * size, count), datatype)
+        board.part(member, turn, whole, (first * size, count), datatype)
     };
-    let last = turn.members() - 1;
+    let last = board.members() - 1;
     of(last, first, count).copy_to(into);
     if count * size <= NOTE_BYTES {
         for member in (0..last).rev() {

@@ -16,7 +16,7 @@ use crate::values::memory::Region;
 use crate::values::memory::board::{Board, Said};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
-const GLANCES: u32 = 64;
+pub(super) const GLANCES: u32 = 64;
 
 /// Rounds of a wait in which a member that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
 pub(super) const YIELDS: u32 = 512;
@@ -27,6 +27,24 @@ const FLAT: u32 = 16;
 /// True if members of a board look at each other's notes.
 pub(super) fn is_flat(board: &Board) -> bool {
     board.ways.own_cores && board.members() <= FLAT
+}
+
+impl Lane {
+    /// Wakes those who sleep until a seat of a board has something for them.
+    #[inline]
+    pub(super) fn wake_members(&self, comm: &Comm, board: &Board, seat: u32) {
+        if board.anybody_sleeps() {
+            self.wake_sleepers(comm, board, seat);
+        }
+    }
+
+    #[cold]
+    fn wake_sleepers(&self, comm: &Comm, board: &Board, seat: u32) {
+        for member in board.waiting_for(seat).filter(|member| *member != comm.rank()) {
+            // One that is gone need not be woken.
+            let _ = signals::call_up(self.fabric(), comm.node(member));
+        }
+    }
 }
 
 /// A turn that this member takes part in.
@@ -58,7 +76,16 @@ impl<'a> Turn<'a> {
         identity: Identity,
         number: u64,
     ) -> Turn<'a> {
-        Turn { lane, comm, board, number, kind: call.kind(), bytes: call.bytes(), identity, failed: None }
+        Turn {
+            lane,
+            comm,
+            board,
+            number,
+            kind: call.which().kind(),
+            bytes: call.bytes(),
+            identity,
+            failed: None,
+        }
     }
 
     /// Another turn of the same collective, in which nothing but notes is laid down.
@@ -159,17 +186,7 @@ impl<'a> Turn<'a> {
     /// Wakes those who sleep until a seat has something for them.
     #[inline]
     fn wake(&self, seat: u32) {
-        if self.board.anybody_sleeps() {
-            self.wake_sleepers(seat);
-        }
-    }
-
-    #[cold]
-    fn wake_sleepers(&self, seat: u32) {
-        for member in self.board.waiting_for(seat).filter(|member| *member != self.me()) {
-            // One that is gone need not be woken.
-            let _ = signals::call_up(self.lane.fabric(), self.comm.node(member));
-        }
+        self.lane.wake_members(self.comm, self.board, seat);
     }
 
     /// Waits until a seat shows this turn's mark.

@@ -256,6 +256,12 @@ impl Board {
         self.members
     }
 
+    /// The turn that this member begins next.
+    #[inline]
+    pub fn coming_turn(&self) -> u64 {
+        self.turn.get() + 1
+    }
+
     /// The next turn: the same at all members, who begin their collectives in one order.
     pub fn next_turn(&self) -> u64 {
         self.turn.set(self.turn.get() + 1);
@@ -335,12 +341,31 @@ impl Board {
         unsafe { data.copy_out(self.place(seat, turn, bytes)) };
     }
 
+    /// As [`lay_down`](Board::lay_down), at this member's own seat.
+    #[inline]
+    pub fn lay_bytes(&self, turn: u64, data: &[u8]) {
+        assert!(data.len() as u64 <= self.room, "data for a room");
+        // SAFETY: as there.
+        unsafe {
+            data.as_ptr().copy_to_nonoverlapping(self.place(self.me, turn, data.len() as u64), data.len())
+        };
+    }
+
     /// Copies from a seat what lies there for a turn, `whole` bytes, from byte `from` on: as many as the region holds.
     #[inline]
     pub fn pick_up(&self, seat: u32, turn: u64, (whole, from): (u64, u64), into: &Region) {
         assert!(whole <= self.room && from + into.bytes() <= whole, "a part of a room");
         // SAFETY: so many bytes lie there, and nobody writes them before this member is done with the turn.
         unsafe { into.copy_in(self.place(seat, turn, whole).wrapping_add(from as usize)) };
+    }
+
+    /// As [`pick_up`](Board::pick_up).
+    #[inline]
+    pub fn pick_bytes(&self, seat: u32, turn: u64, (whole, from): (u64, u64), into: &mut [u8]) {
+        assert!(whole <= self.room && from + into.len() as u64 <= whole, "a part of a room");
+        let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
+        // SAFETY: as there.
+        unsafe { into.as_mut_ptr().copy_from_nonoverlapping(lying, into.len()) };
     }
 
     /// Lays down the names of memory that others may read.
