@@ -270,6 +270,7 @@ proptest! {
 
 /// What a non-blocking collective reads and writes, and what it should give, if it gives this member anything.
 struct Begun {
+    call: Call,
     request: RequestId,
     _own: Vec<i64>,
     values: Vec<i64>,
@@ -307,7 +308,7 @@ fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
             (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(part).collect()))
         }
     };
-    Begun { request: plan.unwrap().start().unwrap(), _own: own, values, expected }
+    Begun { call, request: plan.unwrap().start().unwrap(), _own: own, values, expected }
 }
 
 proptest! {
@@ -341,7 +342,14 @@ proptest! {
 fn finish(rank: &Rank, begun: Begun) {
     rank.wait(begun.request).unwrap();
     if let Some(expected) = begun.expected {
-        assert!(begun.values[..expected.len()] == expected);
+        let wrong = begun.values.iter().zip(&expected).position(|(value, expected)| value != expected);
+        assert!(
+            wrong.is_none(),
+            "element {wrong:?} of {:?} at {} of {}",
+            begun.call,
+            rank.world().rank(),
+            rank.world().size()
+        );
     }
 }
 

@@ -121,10 +121,11 @@ impl<'a> Turn<'a> {
         self.pass(needed)
     }
 
-    /// Waits until all others are done with a turn.
+    /// Waits until all others are done with a turn, and this member with what it has left open.
     #[cold]
     fn pass(&self, turn: u64) -> Result<()> {
-        let mut least = u64::MAX;
+        self.wait(self.me(), || self.board.closed() >= turn)?;
+        let mut least = self.board.closed();
         for member in self.others() {
             self.wait(member, || self.board.done(member) >= turn)?;
             least = least.min(self.board.done(member));
@@ -137,8 +138,8 @@ impl<'a> Turn<'a> {
     pub fn has_room(&self, bytes: u64) -> bool {
         let needed = self.board.needs(self.number, bytes);
         if !self.board.is_passed(needed) {
-            let least = self.others().map(|member| self.board.done(member)).min();
-            self.board.has_passed(least.unwrap_or(u64::MAX));
+            let done = self.others().map(|member| self.board.done(member));
+            self.board.has_passed(done.fold(self.board.closed(), u64::min));
         }
         self.board.is_passed(needed)
     }

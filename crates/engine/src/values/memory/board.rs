@@ -316,6 +316,17 @@ impl Board {
         open.first().map_or(self.finished.get(), |first| first - 1)
     }
 
+    /// The last turn up to which this member has left none open: until it has closed those, it needs what it has itself laid down.
+    #[inline]
+    pub fn closed(&self) -> u64 {
+        if self.loose.get().1 == 0 { u64::MAX } else { self.before_open() }
+    }
+
+    #[cold]
+    fn before_open(&self) -> u64 {
+        self.open.borrow().first().map_or(u64::MAX, |first| first - 1)
+    }
+
     /// This member leaves a turn open, and may begin others before it is done with it; so do all members.
     #[cold]
     pub fn leave_open(&self, turn: u64) {
