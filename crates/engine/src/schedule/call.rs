@@ -44,6 +44,13 @@ pub(crate) enum Call {
         send: Region,
         recv: Region,
     },
+    /// MPI_Scan, or MPI_Exscan if a member's own value is no part of its result; the same memory for MPI_IN_PLACE.
+    Scan {
+        value: Region,
+        target: Region,
+        op: Op,
+        with_own: bool,
+    },
 }
 
 impl Call {
@@ -57,6 +64,8 @@ impl Call {
             Call::Gather { .. } => "gather",
             Call::Scatter { .. } => "scatter",
             Call::Alltoall { .. } => "alltoall",
+            Call::Scan { with_own: true, .. } => "scan",
+            Call::Scan { .. } => "exscan",
         }
     }
 
@@ -71,6 +80,8 @@ impl Call {
             Call::Gather { .. } => 6,
             Call::Scatter { .. } => 7,
             Call::Alltoall { .. } => 8,
+            Call::Scan { with_own: true, .. } => 9,
+            Call::Scan { .. } => 10,
         }
     }
 
@@ -79,7 +90,9 @@ impl Call {
         match self {
             Call::Barrier => 0,
             Call::Bcast { data, .. } => data.bytes(),
-            Call::Allreduce { value, .. } | Call::Reduce { value, .. } => value.bytes(),
+            Call::Allreduce { value, .. } | Call::Reduce { value, .. } | Call::Scan { value, .. } => {
+                value.bytes()
+            }
             Call::Allgather { all, .. } => all.bytes(),
             Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
             Call::Alltoall { recv, .. } => recv.bytes(),
