@@ -3,7 +3,9 @@
 mod support;
 
 use corelace_engine::datatype::Basic;
-use corelace_engine::{Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, RequestId, SendBuffer};
+use corelace_engine::{
+    Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, RequestId, SendBuffer, UserFunction,
+};
 use proptest::prelude::*;
 use support::habitual::letters_posted;
 use support::{Habits, PLAIN, PortalHabit, run};
@@ -33,6 +35,8 @@ enum Which {
     Gather,
     Scatter,
     Alltoall,
+    Scan,
+    Exscan,
 }
 
 /// MPI's three forms of a collective; the blocking one may be done at once where it has a root.
@@ -64,6 +68,8 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         Just(Which::Gather),
         Just(Which::Scatter),
         Just(Which::Alltoall),
+        Just(Which::Scan),
+        Just(Which::Exscan),
     ];
     let form = prop_oneof![3 => Just(Form::Blocking), 3 => Just(Form::AtOnce), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
     let call = (form, which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
@@ -171,7 +177,7 @@ fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
             assert!(!done || me != root || values[..count] == summed(seed, p, count), "{call:?}");
             done
         }
-        Which::Barrier | Which::Allreduce | Which::Allgather | Which::Alltoall => false,
+        _ => false,
     }
 }
 
@@ -248,6 +254,17 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
                 |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
             assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
         }
+        Which::Scan | Which::Exscan => {
+            let mut values = own.clone();
+            let send = (!in_place).then(|| out(&own, count));
+            let (plan, to) = match which {
+                Which::Scan => (rank.scan(send.as_ref(), &room(&mut values, count), &sum(), comm), me + 1),
+                _ => (rank.exscan(send.as_ref(), &room(&mut values, count), &sum(), comm), me),
+            };
+            complete(rank, plan.unwrap(), form);
+            // The first member of an exclusive one gets nothing.
+            assert_eq!(values, if to == 0 { own } else { summed(seed, to, count) }, "{call:?}");
+        }
     }
 }
 
@@ -306,6 +323,11 @@ fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
         Which::Alltoall => {
             let part = |from: u32| data(seed, from, all)[me as usize * count..][..count].to_vec();
             (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(part).collect()))
+        }
+        Which::Scan => (rank.scan(Some(&send), &recv, &sum(), comm), Some(summed(seed, me + 1, count))),
+        Which::Exscan => {
+            let plan = rank.exscan(Some(&send), &recv, &sum(), comm);
+            (plan, (me > 0).then(|| summed(seed, me, count)))
         }
     };
     Begun { call, request: plan.unwrap().start().unwrap(), _own: own, values, expected }
@@ -401,6 +423,32 @@ fn who_gives_in_a_short_collective_with_a_root_does_so_at_once_where_there_is_ro
 }
 
 #[test]
+fn a_long_scan_lets_those_go_first_that_wait_for_room() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let call = |which, count, seed| Call {
+                form: Form::Blocking,
+                which,
+                count,
+                root: 0,
+                in_place: true,
+                seed,
+            };
+            for seed in 0..10 {
+                // More than there are rooms.
+                let begun: Vec<Begun> =
+                    (0..7).map(|at| begin(rank, comm, call(Which::Bcast, 300, seed + at))).collect();
+                check(rank, comm, call(Which::Scan, 9000, seed));
+                check(rank, comm, call(Which::Exscan, 200, seed));
+                begun.into_iter().for_each(|one| finish(rank, one));
+            }
+        });
+    }
+}
+
+#[test]
 fn a_member_that_expects_other_bytes_leaves_it_to_the_form_that_tells_of_it() {
     run(2, WAYS[0].1, |rank| {
         let comm = rank.world();
@@ -476,10 +524,14 @@ fn no_letter_is_sent_once_there_is_a_board() {
                 {
                     call(form, which, 14);
                 }
+                call(form, Which::Scan, 14);
+                call(form, Which::Exscan, 14);
             }
             for which in [Which::Bcast, Which::Allreduce, Which::Reduce, Which::Allgather, Which::Alltoall] {
                 call(Form::Blocking, which, 9000);
             }
+            call(Form::Blocking, Which::Scan, 9000);
+            call(Form::Blocking, Which::Exscan, 9000);
             assert_eq!(letters_posted(), before);
         });
     }
@@ -512,8 +564,14 @@ fn members_who_disagree_on_the_length_are_told_and_go_on() {
                     let got = rank.bcast(&room(&mut values, count), root, comm).unwrap().wait();
                     assert_eq!(got.is_ok(), (me == 0) == (root == 0), "{got:?} of {root} at {me}");
                 }
+                let ended = rank
+                    .scan(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
+                    .unwrap()
+                    .wait();
+                // The first one waits for nobody, and all others depend on it.
+                assert_eq!(ended.is_ok(), me == 0, "{ended:?} at {me} of {members}");
                 for count in [300, 40_000] {
-                    for which in [Which::Allreduce, Which::Bcast] {
+                    for which in [Which::Scan, Which::Allreduce, Which::Bcast, Which::Exscan] {
                         check(
                             rank,
                             comm,
@@ -594,6 +652,93 @@ fn a_result_that_the_order_decides_is_the_same_whoever_comes_first() {
             let bits: Vec<u64> = greatest.iter().map(|value| value.to_bits()).collect();
             assert!(*first.get_or_insert_with(|| bits.clone()) == bits, "round {round}");
         }
+    });
+}
+
+/// Takes part in a scan of zeros of both signs, of which the last greatest one stays: the result is decided by the order of the operands.
+fn scan_of_zeros(rank: &Rank, count: u64, with_own: bool, form: Form) -> (Vec<u64>, Vec<u64>) {
+    let zero = |member: u32, index: u64| {
+        if (((index + 1) * 0x9E37) >> (member % 13)) & 1 == 0 { 0.0_f64 } else { -0.0 }
+    };
+    let (comm, kind) = (rank.world(), Datatype::basic(Basic::F64));
+    let mine = |member: u32| (0..count).map(|index| zero(member, index)).collect::<Vec<_>>();
+    let (own, mut greatest) = (mine(comm.rank()), vec![1.0_f64; count as usize]);
+    // SAFETY: both live until the collective is done.
+    let (send, recv) = unsafe {
+        (
+            SendBuffer::new(own.as_ptr().cast(), count, &kind),
+            RecvBuffer::new(greatest.as_mut_ptr().cast(), count, &kind),
+        )
+    };
+    let op = Op::builtin(Builtin::Max);
+    let scan = if with_own { Rank::scan } else { Rank::exscan };
+    complete(rank, scan(rank, Some(&send), &recv, &op, comm).unwrap(), form);
+    // `input` replaces `inout` only if it is greater, which no zero is: what comes last stays.
+    let last = if with_own { Some(comm.rank()) } else { comm.rank().checked_sub(1) };
+    let expected = last.map_or_else(|| vec![1.0; count as usize], mine);
+    let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect();
+    (bits(greatest), bits(expected))
+}
+
+#[test]
+fn scans_combine_in_the_order_of_ranks_whoever_comes_first() {
+    for (members, workers) in [(1, 1), (2, 2), (3, 1), (4, 2), (6, 2), (8, 2), (9, 1), (33, 2)] {
+        run(members, Habits { workers, ..SHARED }, |rank| {
+            warm_up(rank, rank.world());
+            for round in 0..30 {
+                // Others are late from round to round.
+                (0..(rank.world().rank() * 7 + round * 5) % 11).for_each(|_| std::thread::yield_now());
+                let count = [1, 7, 8, 200, 2500, 9000][round as usize % 6];
+                let form = if round % 5 == 0 { Form::NonBlocking } else { Form::Blocking };
+                let (got, expected) = scan_of_zeros(rank, count, round % 2 == 0, form);
+                assert!(got == expected, "round {round} of {members}");
+            }
+        });
+    }
+}
+
+#[test]
+fn scans_one_after_the_other_and_between_broadcasts_overtake_nobody() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            for seed in 0..120 {
+                let which =
+                    [Which::Scan, Which::Bcast, Which::Scan, Which::Exscan, Which::Exscan][seed as usize % 5];
+                // In notes, in rooms, in a few slots, in more than there are, and so on: a room that a chain has used is used by another one, and by none.
+                let count = [1, 2500, 30_000, 20, 300, 5000, 3][seed as usize % 7];
+                check(
+                    rank,
+                    comm,
+                    Call { form: Form::Blocking, which, count, root: 0, in_place: seed % 3 == 0, seed },
+                );
+            }
+        });
+    }
+}
+
+/// Keeps the left one of two: not commutative.
+struct Left;
+
+impl UserFunction for Left {
+    unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, _: &Datatype) {
+        // SAFETY: so many numbers each, as the engine says.
+        unsafe { std::ptr::copy_nonoverlapping(input.cast::<i64>(), inout.cast::<i64>(), count as usize) };
+    }
+}
+
+#[test]
+fn an_operation_of_the_programs_own_is_scanned_by_messages_in_the_order_of_ranks() {
+    run(5, SHARED, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let op = Op::user(std::rc::Rc::new(Left), false);
+        let (own, mut values) = (data(4, comm.rank(), 20), vec![0; 20]);
+        let before = letters_posted();
+        rank.scan(Some(&out(&own, 20)), &room(&mut values, 20), &op, comm).unwrap().wait().unwrap();
+        assert_eq!(values, data(4, 0, 20));
+        assert!(letters_posted() > before);
     });
 }
 

@@ -292,6 +292,34 @@ fn what_is_laid_down_under_a_mark_is_read_whole_and_not_overwritten_before_the_r
     });
 }
 
+/// The mark of a value, and that of the prefix which takes its place.
+const LAID: [u64; 2] = [1, 2];
+
+#[test]
+fn whoever_looks_back_reads_the_value_or_the_prefix_that_takes_its_place() {
+    model(|| {
+        // The prefix lies beside the value, under the same mark's word.
+        let seats = Arc::new([Seat::default(), Seat::default()]);
+        let before = {
+            let seats = seats.clone();
+            thread::spawn(move || {
+                seats[0].lay_down(LAID[0]);
+                // SAFETY: loom checks that nobody else has it.
+                seats[1].data.with_mut(|data| unsafe { *data = 10 * LAID[1] });
+                turns::publish(&seats[0].mark, LAID[1]);
+            })
+        };
+        let mut laid = None;
+        until(|| {
+            laid = [1, 0].into_iter().find(|place| turns::shows(&seats[0].mark, LAID[*place]));
+            laid.is_some()
+        });
+        let place = laid.unwrap();
+        assert_eq!(seats[place].read(), 10 * LAID[place]);
+        before.join().unwrap();
+    });
+}
+
 #[test]
 fn the_last_who_arrives_sees_what_all_wrote_and_lets_them_go_on() {
     model(|| {

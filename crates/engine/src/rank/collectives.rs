@@ -347,6 +347,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
+        if self.lane.may_board(comm, "scan") {
+            let (value, target) = reduction_buffers(send, recv, op)?;
+            let call = Call::Scan { value, target, op: op.clone(), with_own: true };
+            return Ok(self.to_be_made(comm, call));
+        }
         let asked = Asked { which: "scan", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(&asked, scan::plan(self.shop(), send, recv, op, comm))
     }
@@ -360,6 +365,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
+        if self.lane.may_board(comm, "exscan") {
+            let (value, target) = reduction_buffers(send, recv, op)?;
+            let call = Call::Scan { value, target, op: op.clone(), with_own: false };
+            return Ok(self.to_be_made(comm, call));
+        }
         let asked = Asked { which: "exscan", comm, root: None, bytes: &|| recv.bytes() };
         self.planned_for(&asked, scan::plan_exclusive(self.shop(), send, recv, op, comm))
     }

@@ -36,6 +36,8 @@ pub(crate) enum Stage {
     Last(u32),
     /// Until the last who arrives lets the others go on.
     Middle,
+    /// Until those before it have laid down what it needs of them.
+    Before,
 }
 
 impl Boarding {

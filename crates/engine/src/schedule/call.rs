@@ -44,6 +44,13 @@ pub(crate) enum Call {
         send: Region,
         recv: Region,
     },
+    /// MPI_Scan, or MPI_Exscan if a member's own value is no part of its result; the same memory for MPI_IN_PLACE.
+    Scan {
+        value: Region,
+        target: Region,
+        op: Op,
+        with_own: bool,
+    },
 }
 
 /// The collective itself.
@@ -57,6 +64,8 @@ pub(crate) enum Which {
     Gather,
     Scatter,
     Alltoall,
+    Scan,
+    Exscan,
 }
 
 impl Which {
@@ -70,6 +79,8 @@ impl Which {
             Which::Gather => "gather",
             Which::Scatter => "scatter",
             Which::Alltoall => "alltoall",
+            Which::Scan => "scan",
+            Which::Exscan => "exscan",
         }
     }
 
@@ -90,6 +101,8 @@ impl Call {
             Call::Gather { .. } => Which::Gather,
             Call::Scatter { .. } => Which::Scatter,
             Call::Alltoall { .. } => Which::Alltoall,
+            Call::Scan { with_own: true, .. } => Which::Scan,
+            Call::Scan { .. } => Which::Exscan,
         }
     }
 
@@ -102,7 +115,9 @@ impl Call {
         match self {
             Call::Barrier => 0,
             Call::Bcast { data, .. } => data.bytes(),
-            Call::Allreduce { value, .. } | Call::Reduce { value, .. } => value.bytes(),
+            Call::Allreduce { value, .. } | Call::Reduce { value, .. } | Call::Scan { value, .. } => {
+                value.bytes()
+            }
             Call::Allgather { all, .. } => all.bytes(),
             Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
             Call::Alltoall { recv, .. } => recv.bytes(),

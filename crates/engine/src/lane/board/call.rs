@@ -1,8 +1,8 @@
 //! Which board serves a collective, and how.
 
-use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scatter};
+use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scan, scatter};
 use crate::lane::asked::Asked;
-use crate::lane::board::{hall, long, short};
+use crate::lane::board::{self, hall, long, short};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
@@ -21,6 +21,8 @@ enum Form {
     Long,
     /// Through its hall.
     Hall,
+    /// From each member to the next, by its rooms.
+    Chain,
 }
 
 /// Longest broadcast that goes by a room: from here on a copy out of the root's memory, which needs the system, takes less time than two.
@@ -44,7 +46,7 @@ impl Call {
         match self {
             Call::Barrier | Call::Bcast { .. } | Call::Allgather { .. } => true,
             Call::Allreduce { value, op, .. } => is_plain(value, op),
-            Call::Reduce { value, op, .. } => is_plain(value, op),
+            Call::Reduce { value, op, .. } | Call::Scan { value, op, .. } => is_plain(value, op),
             Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Scatter { .. } => together <= room,
             Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
@@ -67,10 +69,12 @@ impl Call {
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Alltoall { .. } => together <= room,
             Call::Reduce { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Scan { .. } => board::scan::is_short(bytes, room),
             Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } => true,
         };
         match self {
             _ if fits => Some(Form::Short),
+            Call::Scan { .. } => Some(Form::Chain),
             Call::Allreduce { .. } | Call::Reduce { .. } if board.ways.hall => Some(Form::Hall),
             Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
             _ => board.ways.reach.then_some(Form::Long),
@@ -123,6 +127,10 @@ impl Call {
             Call::Alltoall { send, recv } => {
                 alltoall::plan(shop, Some(&send.to_send()), &recv.to_receive(), comm)
             }
+            Call::Scan { value, target, op, with_own } => {
+                let plan = if *with_own { scan::plan } else { scan::plan_exclusive };
+                plan(shop, other(value, target).as_ref(), &target.to_receive(), op, comm)
+            }
         }?;
         lane.show(&self.asked(comm, &|| self.bytes()), steps.context, steps.tag.value());
         Ok(steps)
@@ -158,6 +166,7 @@ impl Call {
                 Form::Short => short::run(lane, comm, board, self),
                 Form::Long => long::run(lane, comm, board, self),
                 Form::Hall => hall::run(lane, comm, board, self),
+                Form::Chain => board::scan::run(lane, comm, board, self),
             };
         }
         if let Call::Barrier = self

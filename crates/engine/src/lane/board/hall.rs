@@ -158,7 +158,7 @@ fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
 
 /// Combines elements with what lies in a place, and leaves them there. The left operand is that of the lower ranks, whichever it is.
 #[inline(never)]
-fn join(op: &Op, own: &Region, place: &Region, is_right: bool) {
+pub(super) fn join(op: &Op, own: &Region, place: &Region, is_right: bool) {
     if !is_right || op.is_symmetric(own.datatype()) {
         op.combine(own, place);
         return;

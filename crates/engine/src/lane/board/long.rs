@@ -37,7 +37,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
         Call::Allgather { own, all } => allgather(&mut turn, own, all),
         Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
-        Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } => {
+        Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } | Call::Scan { .. } => {
             Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
         }
     };

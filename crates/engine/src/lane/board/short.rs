@@ -5,6 +5,7 @@
 //! comes when: values are combined in the order of ranks, by one member or by each in the same way.
 
 use crate::lane::Lane;
+use crate::lane::board::scan;
 use crate::lane::board::turn::{Turn, is_flat};
 use crate::schedule::Call;
 use crate::values::comm::Comm;
@@ -25,6 +26,8 @@ pub(super) enum Awaits {
     All,
     /// All meet.
     Meeting,
+    /// Those before it, for what they have.
+    Before,
 }
 
 #[inline(never)]
@@ -43,6 +46,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
             }
             turn.has_met();
         }
+        Awaits::Before => scan::await_before(&mut turn)?,
         Awaits::Meeting => {
             turn.meet(&mut |turn| join(turn, call))?;
             turn.has_met();
@@ -71,6 +75,7 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
         Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
         Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
+        Call::Scan { value, .. } => Some(2 * value.bytes()),
     }
 }
 
@@ -95,6 +100,7 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
             turn.failed = misfit(send, recv, turn.comm);
             turn.offer(&send.blocks(0, members));
         }
+        Call::Scan { value, .. } => scan::lay(turn, value),
         Call::Bcast { .. } | Call::Gather { .. } | Call::Scatter { .. } => {}
     }
 }
@@ -110,6 +116,7 @@ pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
         Call::Barrier | Call::Allreduce { .. } | Call::Allgather { .. } | Call::Alltoall { .. } => {
             Awaits::Meeting
         }
+        Call::Scan { .. } => Awaits::Before,
     }
 }
 
@@ -148,6 +155,9 @@ pub(super) fn is_sliced(call: &Call, board: &Board) -> bool {
 
 /// Takes what this member needs of what the others have laid down, unless it has failed.
 pub(super) fn take(turn: &Turn<'_>, call: &Call) {
+    if let Call::Scan { value, target, op, with_own } = call {
+        return scan::take(turn, value, target, op, *with_own);
+    }
     if turn.failed.is_some() {
         return;
     }
@@ -199,7 +209,11 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
                 pick(turn, member, (whole, block * u64::from(me)), &recv.block(member));
             }
         }
-        Call::Barrier | Call::Bcast { .. } | Call::Reduce { .. } | Call::Gather { .. } => {}
+        Call::Barrier
+        | Call::Bcast { .. }
+        | Call::Reduce { .. }
+        | Call::Gather { .. }
+        | Call::Scan { .. } => {}
     }
 }
 

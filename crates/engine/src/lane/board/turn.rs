@@ -158,6 +158,13 @@ impl<'a> Turn<'a> {
         if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.pass(before.turn) }
     }
 
+    /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
+    pub fn enter_chain(&self) -> Result<()> {
+        self.make_room(0)?;
+        let before = self.board.enter_chain(self.number);
+        if self.board.is_passed(before) { Ok(()) } else { self.pass(before) }
+    }
+
     /// True if a member is done with this turn.
     pub fn is_done(&self, member: u32) -> bool {
         self.board.done(member) >= self.number
@@ -174,7 +181,12 @@ impl<'a> Turn<'a> {
     /// Publishes what was laid down at a seat.
     #[inline(never)]
     pub fn publish(&self, seat: u32, failed: bool) {
-        self.board.publish(seat, self.number, self.kind, Said { bytes: self.bytes, failed });
+        self.publish_as(self.kind, seat, failed);
+    }
+
+    /// The same by the mark of another kind.
+    pub fn publish_as(&self, kind: u8, seat: u32, failed: bool) {
+        self.board.publish(seat, self.number, kind, Said { bytes: self.bytes, failed });
         self.wake(seat);
     }
 
@@ -213,7 +225,8 @@ impl<'a> Turn<'a> {
         shown
     }
 
-    fn inspect(&mut self, member: u32) {
+    /// Compares what a note says that is there with what is expected.
+    pub fn inspect(&mut self, member: u32) {
         let said = self.board.said(member, self.number);
         if said != (Said { bytes: self.bytes, failed: false }) && self.failed.is_none() {
             self.note_misfit(member, said);

@@ -10,6 +10,7 @@ use fabric::{Idle, Woke};
 use smallvec::SmallVec;
 
 use crate::lane::Lane;
+use crate::lane::board::scan;
 use crate::lane::board::short::{self, Awaits};
 use crate::lane::board::turn::{Turn, YIELDS};
 use crate::schedule::{Boarding, Builder, Call, Schedule, Stage, Step, Steps, Taken};
@@ -140,6 +141,7 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
         short::lay(turn, call);
         stage = match short::awaits(turn, call) {
             Awaits::Nobody => return None,
+            Awaits::Before => Stage::Before,
             Awaits::Root(_) => Stage::Root,
             Awaits::All => Stage::All(0),
             Awaits::Meeting if turn.is_flat() => Stage::All(0),
@@ -150,6 +152,7 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
     match stage {
         Stage::Room => Some(stage),
         Stage::Root => (!turn.sees(call.root().unwrap_or(0))).then_some(stage),
+        Stage::Before => (!scan::sees_before(turn)).then_some(stage),
         Stage::Middle if !turn.is_let_go_on() => Some(stage),
         Stage::Middle => {
             turn.has_met();

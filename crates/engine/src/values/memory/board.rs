@@ -9,7 +9,8 @@
 //! publishes the note's mark: turn and kind. Others read what lies under the mark that they expect. The *middle* is a seat that the last who arrives writes to.
 //!
 //! **Invariant:** what was laid down in a turn stays until all members are done with that turn. A member says of itself that it is done, and lays something down in a note
-//! or room only when all are done with the turn that used it before ([`Board::needs`]): so one reads what nobody writes, and this file's copies are safe to call.
+//! or room only when all are done with the turn that used it before ([`Board::needs`]): so one reads what nobody writes, and this file's copies are safe to call. In a *chain* a
+//! member's rooms are slots for pieces that the next member alone reads, and that may be written over when it has.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -19,7 +20,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use fabric::{Fabric, Key, PortalError};
 use smallvec::SmallVec;
 
-use super::hall::Hall;
+use super::hall::{Hall, turn_of};
 use super::turns;
 use crate::values::datatype::Datatype;
 use crate::values::memory::Region;
@@ -32,6 +33,9 @@ const NOTES: u64 = 32;
 
 /// Rooms of a seat.
 const ROOMS: u64 = 4;
+
+/// Slots for the pieces of a chain in the rooms of a seat.
+const SLOTS: u64 = 2 * ROOMS;
 
 /// Bytes that fit into a note.
 pub(crate) const NOTE_BYTES: u64 = 112;
@@ -69,6 +73,9 @@ struct Front {
 struct Standing {
     /// The turn that it is done with.
     done: AtomicU64,
+    /// The last piece of a chain that it has laid down, and the last that it has taken of the one before.
+    laid: AtomicU64,
+    taken: AtomicU64,
     /// It reads what others have named.
     reading: AtomicU32,
 }
@@ -116,6 +123,7 @@ pub(crate) struct Board {
     /// A turn that all members are known to be done with.
     known: Cell<u64>,
     hall_use: Cell<HallUse>,
+    chain_use: Cell<ChainUse>,
     /// Turns that this member has left open, in their order, and the last that it is done with.
     open: RefCell<SmallVec<[u64; 4]>>,
     finished: Cell<u64>,
@@ -147,6 +155,16 @@ pub(crate) struct HallUse {
     pub turn: u64,
     /// All have combined values there. Then its places are free for the next values, except the result's, which is free when all have come again.
     pub is_reduction: bool,
+}
+
+/// How the rooms of this member were last used by chains.
+#[derive(Clone, Copy, Default, Debug)]
+struct ChainUse {
+    /// The last turn that was one, and the last before it and those right before it that was none.
+    turn: u64,
+    other: u64,
+    /// The last step in which each slot was used.
+    slots: [u64; SLOTS as usize],
 }
 
 /// Boards that this rank has left, until their memory is given back.
@@ -230,6 +248,7 @@ impl Board {
             turn: Cell::new(0),
             known: Cell::new(0),
             hall_use: Cell::default(),
+            chain_use: Cell::default(),
             open: RefCell::default(),
             finished: Cell::new(0),
             loose: Cell::default(),
@@ -270,7 +289,13 @@ impl Board {
 
     /// The turn that all must be done with before this member may lay so many bytes down.
     pub fn needs(&self, turn: u64, bytes: u64) -> u64 {
-        turn.saturating_sub(if bytes <= NOTE_BYTES { NOTES } else { ROOMS })
+        if bytes <= NOTE_BYTES {
+            turn.saturating_sub(NOTES)
+        } else {
+            // A chain uses all rooms, when all are done with what was begun before it.
+            let chain = self.chain_use.get().turn;
+            turn.saturating_sub(ROOMS).max(if chain < turn { chain } else { 0 })
+        }
     }
 
     /// True if all are known to be done with a turn.
@@ -293,6 +318,50 @@ impl Board {
     /// All members have combined their values in the hall in this turn, and know it of each other.
     pub fn has_reduced(&self, turn: u64) {
         self.hall_use.set(HallUse { turn, is_reduction: true });
+    }
+
+    /// This turn is a chain. The turn that all must be done with before this member may lay down a piece.
+    pub fn enter_chain(&self, turn: u64) -> u64 {
+        let before = self.chain_use.get();
+        let other = if before.turn + 1 == turn { before.other } else { turn - 1 };
+        self.chain_use.set(ChainUse { turn, other, ..before });
+        other
+    }
+
+    /// Bytes of a piece of a chain.
+    pub fn slot_bytes(&self) -> u64 {
+        self.room * ROOMS / SLOTS
+    }
+
+    /// The place of a piece of a chain, for elements that fit into it.
+    pub fn slot(&self, seat: u32, piece: u64, count: u64, datatype: &Datatype) -> Region {
+        assert!(count * datatype.size() <= self.slot_bytes(), "elements of a slot");
+        let from = piece % SLOTS * self.slot_bytes();
+        Region::at(self.rooms(seat).wrapping_add(from as usize), count, datatype)
+    }
+
+    /// True if the next member does not need what lies in the slot of a piece.
+    pub fn is_free(&self, piece: u64) -> bool {
+        let used = self.chain_use.get().slots[(piece % SLOTS) as usize];
+        let next = self.standing(self.me + 1);
+        turns::reached(&next.taken) >= used || turns::reached(&next.done) >= turn_of(used)
+    }
+
+    /// This member fills the slot of a piece in this step.
+    pub fn fill(&self, piece: u64, step: u64) {
+        let mut chain = self.chain_use.get();
+        chain.slots[(piece % SLOTS) as usize] = step;
+        self.chain_use.set(chain);
+    }
+
+    /// The last piece of a chain that a member has laid down.
+    pub fn laid(&self, member: u32) -> &AtomicU64 {
+        &self.standing(member).laid
+    }
+
+    /// The last that it has taken.
+    pub fn taken(&self, member: u32) -> &AtomicU64 {
+        &self.standing(member).taken
     }
 
     /// The turn that a member is done with.
@@ -441,10 +510,12 @@ impl Board {
         if whole <= NOTE_BYTES {
             self.note(seat, turn).data.get().cast::<u8>()
         } else {
-            let before = size_of::<Apart<Standing>>() + NOTES as usize * LINE;
-            let room = (turn % ROOMS * self.room) as usize;
-            self.seat(seat).wrapping_add(before + room)
+            self.rooms(seat).wrapping_add((turn % ROOMS * self.room) as usize)
         }
+    }
+
+    fn rooms(&self, seat: u32) -> *mut u8 {
+        self.seat(seat).wrapping_add(size_of::<Apart<Standing>>() + NOTES as usize * LINE)
     }
 
     /// This member is about to read what others have named, as far as their notes still show it then.

@@ -61,6 +61,11 @@ pub(crate) fn step(turn: u64, steps: u64) -> u64 {
     turn << 24 | steps
 }
 
+/// The turn of a step.
+pub(super) fn turn_of(step: u64) -> u64 {
+    step >> 24
+}
+
 impl Hall {
     /// Bytes of the hall of so many members.
     pub const fn bytes(members: u32) -> usize {

@@ -1,0 +1,221 @@
+//! Prefix reductions on a board: MPI_Scan and MPI_Exscan, in which a member needs what those before it have, and waits for nobody else.
+//!
+//! Short ones: a member lays down its value, and later, in the same note or room, the prefix up to it. Whoever needs the prefix of the members before it looks back from the last of those: to the nearest
+//! that has laid down its own prefix, and takes the values in between (decoupled look-back: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). So a member
+//! that comes late reads one line, members who are ahead lay down what they have and go on, and nobody waits for a chain of wake-ups.
+//! Long ones go in pieces from each member to the next, through the slots of its rooms: all work at the same time, each on another piece, and every member reads one prefix and its own value.
+//!
+//! Both combine from the left, one value after the other, whoever comes when: so the same operands give the same bits.
+
+use crate::lane::Lane;
+use crate::lane::board::hall::join;
+use crate::lane::board::turn::Turn;
+use crate::schedule::Call;
+use crate::values::comm::Comm;
+use crate::values::error::{Error, Result};
+use crate::values::memory::board::Board;
+use crate::values::memory::hall::step;
+use crate::values::memory::{Aside, Region, turns};
+use crate::values::op::Op;
+
+/// The longest value that is laid down together with the prefix.
+const SHORT: u64 = 2 << 10;
+
+/// What is added to the kind of a note that has the prefix.
+const PREFIX: u8 = 0x40;
+
+/// True if a value and a prefix of so many bytes are laid down in a room, or a note.
+pub(super) fn is_short(bytes: u64, room: u64) -> bool {
+    bytes <= SHORT && 2 * bytes <= room
+}
+
+/// What a member has laid down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Laid {
+    Nothing,
+    Value,
+    Prefix,
+}
+
+fn laid(turn: &Turn<'_>, member: u32) -> Laid {
+    let (number, kind) = turn.name();
+    match () {
+        () if turn.board.shows(member, number, kind | PREFIX) => Laid::Prefix,
+        () if turn.board.shows(member, number, kind) => Laid::Value,
+        () => Laid::Nothing,
+    }
+}
+
+/// The nearest member before this one that has laid down its prefix, if those in between have laid down their values; else one that has not.
+fn look_back(turn: &Turn<'_>) -> core::result::Result<u32, u32> {
+    for member in (0..turn.me()).rev() {
+        match laid(turn, member) {
+            Laid::Prefix => return Ok(member),
+            Laid::Value => {}
+            Laid::Nothing => return Err(member),
+        }
+    }
+    // The first lays down nothing but a prefix: it has no other value.
+    Err(0)
+}
+
+/// Lays down this member's value for those after it, unless it can go on at once.
+pub(super) fn lay(turn: &mut Turn<'_>, value: &Region) {
+    let me = turn.me();
+    let is_between = me > 0 && me + 1 < turn.members();
+    if is_between && laid(turn, me - 1) != Laid::Prefix {
+        value.copy_to(&place(turn, me, value, false));
+        turn.publish(me, false);
+    }
+}
+
+/// Waits until those before this member have laid down what it needs.
+pub(super) fn await_before(turn: &mut Turn<'_>) -> Result<()> {
+    while turn.me() > 0 {
+        match look_back(turn) {
+            Ok(_) => break,
+            Err(member) => turn.wait(member, || laid(turn, member) != Laid::Nothing)?,
+        }
+    }
+    sees_before(turn);
+    Ok(())
+}
+
+/// True if they have: learns of those who failed. Never waits.
+pub(super) fn sees_before(turn: &mut Turn<'_>) -> bool {
+    let me = turn.me();
+    if me == 0 {
+        return true;
+    }
+    let Ok(nearest) = look_back(turn) else { return false };
+    (nearest..me).for_each(|member| turn.inspect(member));
+    true
+}
+
+/// Combines what lies there with this member's value, takes its result, and lays down the prefix for those after it.
+pub(super) fn take(turn: &Turn<'_>, value: &Region, target: &Region, op: &Op, with_own: bool) {
+    let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
+    if turn.failed.is_none() {
+        let here = if is_last { target } else { &place(turn, me, value, true) };
+        let sums = Sums { op, value, target, here, with_own, is_last };
+        match look_back(turn) {
+            _ if me == 0 => sums.begin(),
+            Ok(nearest) if nearest + 1 == me => sums.go_on(&place(turn, nearest, value, true), 0),
+            Ok(nearest) => sums.fold(turn, nearest),
+            // They were all there before.
+            Err(_) => {}
+        }
+    }
+    if !is_last {
+        turn.publish_as(turn.name().1 | PREFIX, me, turn.failed.is_some());
+    }
+    if turn.failed.is_none() && with_own && !is_last {
+        place(turn, me, value, true).copy_to(target);
+    }
+}
+
+/// The place of a member's value, or of its prefix.
+fn place(turn: &Turn<'_>, member: u32, value: &Region, is_prefix: bool) -> Region {
+    let from = if is_prefix { value.bytes() } else { 0 };
+    turn.board.part(member, turn.number, 2 * value.bytes(), (from, value.count()), value.datatype())
+}
+
+/// Elements of this member's value, its result, and the place of its prefix: the result's for the last member, whose prefix nobody needs.
+struct Sums<'a> {
+    op: &'a Op,
+    value: &'a Region,
+    target: &'a Region,
+    here: &'a Region,
+    with_own: bool,
+    is_last: bool,
+}
+
+impl Sums<'_> {
+    /// At the first member.
+    fn begin(&self) {
+        self.value.copy_to(self.here);
+    }
+
+    /// Goes on with a prefix of the members before, of elements from `first` on. The result of a member that has more after it and takes part in its own is that one's prefix.
+    fn go_on(&self, before: &Region, first: u64) {
+        let some = |of: &Region| of.elements(first, before.count());
+        if self.with_own || !self.is_last {
+            some(self.value).copy_to(&some(self.here));
+            self.op.combine(before, &some(self.here));
+        }
+        if !self.with_own {
+            before.copy_to(&some(self.target));
+        }
+    }
+
+    /// The same with the prefix of a member further before, and the values of those in between.
+    #[inline(never)]
+    fn fold(&self, turn: &Turn<'_>, nearest: u32) {
+        let (count, datatype) = (self.value.count(), self.value.datatype());
+        let mut aside = Aside::new();
+        let each = Aside::BYTES / datatype.size();
+        for first in (0..count).step_by(each as usize) {
+            let many = each.min(count - first);
+            let before = aside.region(many, datatype);
+            place(turn, nearest, self.value, true).elements(first, many).copy_to(&before);
+            for member in nearest + 1..turn.me() {
+                let next = place(turn, member, self.value, false).elements(first, many);
+                join(self.op, &next, &before, true);
+            }
+            self.go_on(&before, first);
+        }
+    }
+}
+
+/// A long one.
+#[inline(never)]
+pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
+    let Call::Scan { value, target, op, with_own } = call else {
+        return Err(Error::Internal { reason: "a collective that is no chain" });
+    };
+    let mut turn = Turn::begin((lane, comm, board), call);
+    turn.enter_chain()?;
+    let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
+    let (count, datatype) = (value.count(), value.datatype());
+    let each = board.slot_bytes() / datatype.size();
+    for (piece, first) in (0_u64..).zip((0..count).step_by(each as usize)) {
+        let (many, reached) = (each.min(count - first), step(turn.number, piece + 1));
+        if !is_last {
+            turn.wait(me + 1, || board.is_free(piece))?;
+        }
+        if me > 0 && piece == 0 {
+            turn.wait(me - 1, || laid(&turn, me - 1) != Laid::Nothing)?;
+            turn.inspect(me - 1);
+        } else if me > 0 {
+            turn.wait(me - 1, || turns::reached(board.laid(me - 1)) >= reached)?;
+        }
+        if turn.failed.is_none() {
+            let (value, target) = (value.elements(first, many), target.elements(first, many));
+            let slot = board.slot(me, piece, many, datatype);
+            let here = if is_last { &target } else { &slot };
+            let sums = Sums { op, value: &value, target: &target, here, with_own: *with_own, is_last };
+            if me == 0 {
+                sums.begin();
+            } else {
+                sums.go_on(&board.slot(me - 1, piece, many, datatype), 0);
+                turn.show(board.taken(me), reached, me);
+            }
+            if !is_last {
+                board.fill(piece, reached);
+                if piece > 0 {
+                    turn.show(board.laid(me), reached, me);
+                }
+            }
+        }
+        if piece == 0 && !is_last {
+            turn.publish_as(turn.name().1 | PREFIX, me, turn.failed.is_some());
+        }
+        if turn.failed.is_some() {
+            break;
+        }
+        if *with_own && !is_last {
+            board.slot(me, piece, many, datatype).copy_to(&target.elements(first, many));
+        }
+    }
+    turn.finish()
+}
