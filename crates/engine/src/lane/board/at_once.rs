@@ -114,7 +114,10 @@ impl Lane {
     fn part_in<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
         let board = &**comm.board()??;
         let bytes = bytes as u64;
-        let is_short = bytes <= NOTE_BYTES && bytes * u64::from(board.members()) <= board.room();
+        let together = bytes * u64::from(board.members());
+        let has_room =
+            together <= if which == Which::Scatter && board.ways.hall { NOTE_BYTES } else { board.room() };
+        let is_short = bytes <= NOTE_BYTES && has_room;
         (is_short && !self.schedules.has_preferences()).then(|| Part {
             lane: self,
             comm,

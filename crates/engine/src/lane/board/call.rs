@@ -2,7 +2,7 @@
 
 use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scan, scatter};
 use crate::lane::asked::Asked;
-use crate::lane::board::{self, hall, long, short};
+use crate::lane::board::{self, hall, long, short, slots};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
@@ -21,6 +21,8 @@ enum Form {
     Long,
     /// Through its hall.
     Hall,
+    /// Through one of so many slots of its hall.
+    Slots(u64),
     /// From each member to the next, by its rooms.
     Chain,
 }
@@ -44,20 +46,22 @@ impl Call {
         let bytes = self.bytes();
         let together = bytes.saturating_mul(members.into());
         match self {
-            Call::Barrier | Call::Bcast { .. } | Call::Allgather { .. } => true,
+            Call::Barrier
+            | Call::Bcast { .. }
+            | Call::Allgather { .. }
+            | Call::Gather { .. }
+            | Call::Scatter { .. } => true,
             Call::Allreduce { value, op, .. } => is_plain(value, op),
             Call::Reduce { value, op, .. } | Call::Scan { value, op, .. } => is_plain(value, op),
-            Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
-            Call::Scatter { .. } => together <= room,
             Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
         }
     }
 
-    /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
-    fn form(&self, board: &Board) -> Option<Form> {
+    /// True if it goes by the rooms of a board that serves it, or by notes.
+    fn fits(&self, board: &Board) -> bool {
         let (bytes, members, room) = (self.bytes(), board.members(), board.room());
         let together = bytes.saturating_mul(members.into());
-        let fits = match self {
+        match self {
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
                 together <= room && bytes < NEAR_LONG
             }
@@ -67,13 +71,20 @@ impl Call {
             Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
             Call::Allreduce { .. } => bytes <= room,
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
-            Call::Alltoall { .. } => together <= room,
-            Call::Reduce { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
+            Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Scan { .. } => board::scan::is_short(bytes, room),
-            Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } => true,
-        };
+            Call::Barrier => true,
+        }
+    }
+
+    /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
+    fn form(&self, board: &Board) -> Option<Form> {
+        if let Some(slots) = slots::of(self, board) {
+            return Some(Form::Slots(slots));
+        }
         match self {
-            _ if fits => Some(Form::Short),
+            _ if self.fits(board) => Some(Form::Short),
             Call::Scan { .. } => Some(Form::Chain),
             Call::Allreduce { .. } | Call::Reduce { .. } if board.ways.hall => Some(Form::Hall),
             Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
@@ -81,11 +92,9 @@ impl Call {
         }
     }
 
-    /// True if a board serves it while the rank makes progress.
+    /// True if a board serves it while the rank makes progress: by rooms, whatever the blocking form goes by.
     pub(super) fn goes_on(&self, board: &Board) -> bool {
-        self.suits_board(board.members(), board.room())
-            && self.form(board) == Some(Form::Short)
-            && !short::is_sliced(self, board)
+        self.suits_board(board.members(), board.room()) && self.fits(board) && !short::is_sliced(self, board)
     }
 
     /// The same by messages.
@@ -166,6 +175,7 @@ impl Call {
                 Form::Short => short::run(lane, comm, board, self),
                 Form::Long => long::run(lane, comm, board, self),
                 Form::Hall => hall::run(lane, comm, board, self),
+                Form::Slots(slots) => slots::run(lane, comm, board, self, slots),
                 Form::Chain => board::scan::run(lane, comm, board, self),
             };
         }

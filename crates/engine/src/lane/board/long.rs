@@ -37,7 +37,9 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
         Call::Allgather { own, all } => allgather(&mut turn, own, all),
         Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
-        Call::Barrier | Call::Gather { .. } | Call::Scatter { .. } | Call::Scan { .. } => {
+        Call::Scatter { own, all, root } => scatter(&mut turn, own, all.as_ref(), *root),
+        Call::Gather { own, all, root } => gather(&mut turn, own, all.as_ref(), *root),
+        Call::Barrier | Call::Scan { .. } => {
             Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
         }
     };
@@ -93,13 +95,7 @@ fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
 fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) {
     let fabric = turn.lane.fabric();
     let node = turn.comm.node(member);
-    let read = |into: &Region| -> core::result::Result<(), PortalError> {
-        let ticket = into.get(fabric, node, key, from)?;
-        while ticket != Ticket::DONE && !fabric.done(ticket)? {
-            core::hint::spin_loop();
-        }
-        Ok(())
-    };
+    let read = |into: &Region| finish(turn.lane, into.get(fabric, node, key, from));
     let fetched = match into.as_bytes(turn.byte()) {
         Some(bytes) => read(&bytes),
         None => {
@@ -111,6 +107,18 @@ fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) 
     if let Err(error) = fetched {
         fail(turn, member, error);
     }
+}
+
+/// Waits until a transfer is done.
+fn finish(
+    lane: &Lane,
+    begun: core::result::Result<Ticket, PortalError>,
+) -> core::result::Result<(), PortalError> {
+    let ticket = begun?;
+    while ticket != Ticket::DONE && !lane.fabric().done(ticket)? {
+        core::hint::spin_loop();
+    }
+    Ok(())
 }
 
 #[cold]
@@ -126,15 +134,87 @@ fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Key {
 }
 
 fn bcast(turn: &mut Turn<'_>, data: &Region, root: u32) -> Result<()> {
-    if turn.me() == root {
-        let piece = Piece::of(data, turn);
-        offer(turn, &[&piece.region])?;
-        return turn.await_all_done().inspect_err(|_| turn.withdraw(turn.number));
+    if turn.me() == root { give(turn, data, |_| {}) } else { get(turn, root, 0, data) }
+}
+
+fn scatter(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
+    let me = turn.me();
+    match all.filter(|_| me == root) {
+        Some(all) => {
+            turn.failed = misfit(all, own, turn.comm);
+            let block = all.block(me);
+            give(turn, &all.blocks(0, turn.members()), |turn| {
+                if turn.failed.is_none() && !own.same_place(&block) {
+                    block.copy_to(own);
+                }
+            })
+        }
+        None => get(turn, root, own.bytes() * u64::from(me), own),
     }
+}
+
+/// The root names the memory for all blocks, and each member writes its own there: side by side, and not one after the other by the root.
+fn gather(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
+    let me = turn.me();
+    let Some(all) = all.filter(|_| me == root) else { return put(turn, own, root) };
+    turn.failed = misfit(own, all, turn.comm);
+    let blocks = all.blocks(0, turn.members());
+    let mut scratch = None;
+    let whole = blocks.as_bytes(turn.byte()).unwrap_or_else(|| {
+        let scratch: &mut Scratch = scratch.insert(Scratch::unwritten(blocks.bytes() as usize));
+        scratch.region(blocks.bytes(), turn.byte())
+    });
+    let mine = whole.elements(all.bytes() * u64::from(me), all.bytes());
+    offer(turn, &[&whole])?;
+    if turn.failed.is_none() && !own.same_place(&mine) {
+        own.copy_to(&mine);
+    }
+    for member in turn.others() {
+        turn.await_data(member)?;
+    }
+    turn.has_met();
+    if turn.failed.is_none() && scratch.is_some() {
+        whole.copy_to(&blocks);
+    }
+    Ok(())
+}
+
+/// Writes a member's block where the root wants it.
+fn put(turn: &mut Turn<'_>, own: &Region, root: u32) -> Result<()> {
+    turn.await_data(root)?;
+    if turn.failed.is_none() {
+        let (piece, from) = (Piece::of(own, turn), own.bytes() * u64::from(turn.me()));
+        let key = key(turn, root, turn.number, 0);
+        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| {
+            let begun = piece.region.put(turn.lane.fabric(), turn.comm.node(root), &key, from);
+            if let Err(error) = finish(turn.lane, begun) {
+                fail(turn, root, error);
+            }
+        });
+    }
+    turn.make_room(0)?;
+    turn.publish(turn.me(), turn.failed.is_some());
+    Ok(())
+}
+
+/// Lets the others read data until all are done; meanwhile this member does something else.
+#[inline(never)]
+fn give(turn: &mut Turn<'_>, data: &Region, meanwhile: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
+    let piece = Piece::of(data, turn);
+    offer(turn, &[&piece.region])?;
+    meanwhile(turn);
+    turn.await_all_done().inspect_err(|_| turn.withdraw(turn.number))
+}
+
+/// Reads from byte `from` on of what the root gives.
+#[inline(never)]
+fn get(turn: &mut Turn<'_>, root: u32, from: u64, into: &Region) -> Result<()> {
     turn.await_data(root)?;
     if turn.failed.is_none() {
         let key = key(turn, root, turn.number, 0);
-        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| fetch(turn, root, &key, 0, data));
+        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| {
+            fetch(turn, root, &key, from, into);
+        });
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ impl Lane {
         let base = if key == Key([0; 4]) { None } else { Board::attach(fabric, &key).ok() };
         let all_routes =
             |holds: fn(&Route) -> bool| (0..members).all(|member| holds(fabric.route(comm.node(member))));
-        let reach = all_routes(|route| route.get);
+        let reach = all_routes(|route| route.get && route.put);
         let near = reach && all_routes(|route| route.same_memory);
         let says = [
             (base.is_some(), ATTACHED),

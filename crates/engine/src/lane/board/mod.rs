@@ -11,5 +11,6 @@ mod long;
 mod make;
 mod scan;
 mod short;
+mod slots;
 mod turn;
 mod under_way;

@@ -13,7 +13,7 @@ use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
 use crate::values::memory::Region;
-use crate::values::memory::board::{Board, Said};
+use crate::values::memory::board::{Board, HallWay, Said};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
 pub(super) const GLANCES: u32 = 64;
@@ -154,8 +154,15 @@ impl<'a> Turn<'a> {
     pub fn enter_hall(&self, is_reduction: bool) -> Result<()> {
         self.make_room(0)?;
         let before = self.board.enter_hall(self.number);
-        let is_free = before.is_reduction && is_reduction;
+        let is_free = before.way == HallWay::Reduction && is_reduction;
         if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.pass(before.turn) }
+    }
+
+    /// Before this member fills a slot of the hall, one of so many, and publishes a note: waits until all others are done with what lay there.
+    pub fn enter_slot(&self, slots: u64) -> Result<()> {
+        self.make_room(0)?;
+        let before = self.board.enter_slot(self.number, slots);
+        if self.board.is_passed(before) { Ok(()) } else { self.pass(before) }
     }
 
     /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.

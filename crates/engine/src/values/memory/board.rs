@@ -139,7 +139,7 @@ pub(crate) struct Board {
 pub(crate) struct Ways {
     /// Each has a core of its own.
     pub own_cores: bool,
-    /// Each can read the memory of all others.
+    /// Each can read and write the memory of all others.
     pub reach: bool,
     /// Each addresses the memory of all others: to read there costs no more than to read the board.
     pub near: bool,
@@ -153,8 +153,21 @@ pub(crate) struct Ways {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct HallUse {
     pub turn: u64,
+    pub way: HallWay,
+    /// The last turn before that, and before those right before it that used it in the same way.
+    other: u64,
+}
+
+/// What may follow without a wait depends on it.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum HallWay {
+    /// Nothing is known of its places.
+    #[default]
+    Pieces,
     /// All have combined values there. Then its places are free for the next values, except the result's, which is free when all have come again.
-    pub is_reduction: bool,
+    Reduction,
+    /// One of so many slots was filled: those of other turns are free, or are what these have filled.
+    Slots(u64),
 }
 
 /// How the rooms of this member were last used by chains.
@@ -312,12 +325,20 @@ impl Board {
 
     /// This member uses the hall in this turn, or cannot tell whether others do. When it was used before.
     pub fn enter_hall(&self, turn: u64) -> HallUse {
-        self.hall_use.replace(HallUse { turn, is_reduction: false })
+        self.hall_use.replace(HallUse { turn, ..HallUse::default() })
     }
 
     /// All members have combined their values in the hall in this turn, and know it of each other.
     pub fn has_reduced(&self, turn: u64) {
-        self.hall_use.set(HallUse { turn, is_reduction: true });
+        self.hall_use.set(HallUse { turn, way: HallWay::Reduction, other: 0 });
+    }
+
+    /// A slot of the hall is used in this turn, one of so many. The turn that all must be done with before anybody fills it.
+    pub fn enter_slot(&self, turn: u64, slots: u64) -> u64 {
+        let (used, way) = (self.hall_use.get(), HallWay::Slots(slots));
+        let other = if used.way == way { used.other } else { used.turn };
+        self.hall_use.set(HallUse { turn, way, other });
+        other.max(turn.saturating_sub(slots))
     }
 
     /// This turn is a chain. The turn that all must be done with before this member may lay down a piece.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! To read another process's memory needs the system, for each page and each call; where every core serves several members that is most of the time. So long data are copied into a
-//! *place* by one member and out of it by the others, in pieces.
+//! *place* by one member and out of it by the others, in pieces; those that are not so long in one piece, each turn's in a *slot* of its own.
 //!
 //! **Invariant:** a piece stays in its place until all who need it have read it. Whoever writes knows that: from the others' [progress](Hall::progress) in a broadcast, and in a reduction because all have
 //! arrived at a round who have read the result of the one before.
@@ -30,6 +30,9 @@ pub(crate) const SENT: u64 = 128 << 10;
 
 /// Pieces of one that may be written before the first has been read by all.
 pub(crate) const SENT_AHEAD: u64 = BYTES as u64 / SENT;
+
+/// Slots for data that are filled by one turn each: the more there are, the further members may be ahead of each other.
+const SLOTS: [u64; 3] = [32, 8, 2];
 
 #[repr(C)]
 struct Front {
@@ -102,6 +105,25 @@ impl Hall {
     pub fn sent(&self, piece: u64, bytes: u64, byte: &Datatype) -> Region {
         assert!(bytes <= SENT, "bytes of a piece");
         self.at(piece % SENT_AHEAD * SENT, bytes, byte)
+    }
+
+    /// How many slots there are for so many bytes, if any holds them.
+    pub const fn slots(bytes: u64) -> Option<u64> {
+        let mut at = 0;
+        while at < SLOTS.len() {
+            if bytes <= BYTES as u64 / SLOTS[at] {
+                return Some(SLOTS[at]);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Bytes of a turn's slot, one of so many, from byte `from` on.
+    pub fn slot(&self, turn: u64, slots: u64, (from, bytes): (u64, u64), byte: &Datatype) -> Region {
+        let each = BYTES as u64 / slots;
+        assert!(from + bytes <= each, "bytes of a slot");
+        self.at(turn % slots * each + from, bytes, byte)
     }
 
     fn at(&self, from: u64, count: u64, datatype: &Datatype) -> Region {

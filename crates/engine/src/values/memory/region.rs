@@ -7,7 +7,7 @@
 
 use core::ptr;
 
-use fabric::{Audience, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
+use fabric::{Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Datatype, Layout};
 use crate::values::memory::{Apply, RecvBuffer, SendBuffer};
@@ -107,12 +107,12 @@ impl Region {
         unsafe { RecvBuffer::new(self.base, self.count, &self.datatype) }
     }
 
-    /// Lets the others read it where it lies, in one piece; until the collective that it belongs to has ended at all members.
+    /// Lets the others read it where it lies, in one piece, or write what is theirs of it; until the collective that it belongs to has ended at all members.
     pub fn expose(&self, fabric: &dyn Fabric) -> Result<Key, PortalError> {
         debug_assert!(self.is_contiguous());
         let (base, len) = (self.base, self.bytes() as usize);
         let region = fabric::Region { base, len, kind: MemoryKind::Host, read_only: false };
-        // SAFETY: the invariant of this file; others only get from it.
+        // SAFETY: the invariant of this file; others put to it only if it is there to be written, each to a part of its own.
         unsafe { fabric.expose(region, Audience::All) }
     }
 
@@ -123,6 +123,15 @@ impl Region {
         let (local, remote) = (Shape::contiguous(0, len), Shape::contiguous(from as usize, len));
         // SAFETY: the invariant of this file, and the peer keeps its own exposed until all have read it.
         unsafe { fabric.get(peer, self.base, &local, key, &remote, Mover::Core) }
+    }
+
+    /// Writes all bytes, which lie in one piece, from byte `from` on of what a peer has [exposed](Region::expose) to be written.
+    pub fn put(&self, fabric: &dyn Fabric, peer: Node, key: &Key, from: u64) -> Result<Ticket, PortalError> {
+        debug_assert!(self.is_contiguous());
+        let len = self.bytes() as usize;
+        let (local, remote) = (Shape::contiguous(0, len), Shape::contiguous(from as usize, len));
+        // SAFETY: the invariant of this file, and the peer keeps its own exposed until all have written.
+        unsafe { fabric.put(peer, self.base, &local, key, &remote, &Delivery::BY_CORE) }
     }
 
     /// Copies all to memory elsewhere, one byte after the other.
