@@ -37,6 +37,7 @@ enum Which {
     Alltoall,
     Scan,
     Exscan,
+    ReduceScatter,
 }
 
 /// MPI's three forms of a collective.
@@ -69,6 +70,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         Just(Which::Alltoall),
         Just(Which::Scan),
         Just(Which::Exscan),
+        Just(Which::ReduceScatter),
     ];
     let form =
         prop_oneof![3 => Just(Form::Blocking), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
@@ -201,6 +203,24 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
             let part =
                 |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
             assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
+        }
+        Which::ReduceScatter => {
+            // Blocks of the same length, or each a bit longer than the one before.
+            let counts: Vec<u64> =
+                (0..p).map(|member| count as u64 + seed as u64 % 2 * u64::from(member)).collect();
+            let first = counts[..me as usize].iter().sum::<u64>() as usize;
+            let (total, mine) = (counts.iter().sum::<u64>() as usize, counts[me as usize] as usize);
+            let (all, mut values) = (data(seed, me, total), data(seed, me, total));
+            let send = (!in_place).then(|| out(&all, mine));
+            let recv = room(&mut values, mine);
+            let plan = match seed % 2 {
+                0 => rank.reduce_scatter_block(send.as_ref(), &recv, &sum(), comm),
+                _ => rank.reduce_scatter(send.as_ref(), &recv, &counts, &sum(), comm),
+            };
+            complete(rank, plan.unwrap(), form);
+            assert_eq!(values[..mine], summed(seed, p, total)[first..][..mine], "{call:?}");
+            let rest = &data(seed, me, total)[mine..];
+            assert!(in_place || values[mine..] == *rest, "{call:?} writes no more than its block");
         }
         Which::Scan | Which::Exscan => {
             let mut values = own.clone();
@@ -400,12 +420,14 @@ fn no_letter_is_sent_once_there_is_a_board() {
                 }
                 call(form, Which::Scan, 14);
                 call(form, Which::Exscan, 14);
+                call(form, Which::ReduceScatter, 14);
             }
             for which in [Which::Bcast, Which::Allreduce, Which::Reduce, Which::Allgather, Which::Alltoall] {
                 call(Form::Blocking, which, 9000);
             }
             call(Form::Blocking, Which::Scan, 9000);
             call(Form::Blocking, Which::Exscan, 9000);
+            call(Form::Blocking, Which::ReduceScatter, 9000);
             assert_eq!(letters_posted(), before);
         });
     }

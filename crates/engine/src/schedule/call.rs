@@ -1,5 +1,8 @@
 //! A collective that memory shared by the members may serve, as it was asked for.
 
+use alloc::boxed::Box;
+
+use super::dealing::Dealing;
 use crate::values::memory::Region;
 use crate::values::op::Op;
 
@@ -51,6 +54,12 @@ pub(crate) enum Call {
         op: Op,
         with_own: bool,
     },
+    /// MPI_Reduce_scatter, or MPI_Reduce_scatter_block.
+    ReduceScatter {
+        dealing: Box<Dealing>,
+        op: Op,
+        is_block: bool,
+    },
 }
 
 impl Call {
@@ -66,6 +75,8 @@ impl Call {
             Call::Alltoall { .. } => "alltoall",
             Call::Scan { with_own: true, .. } => "scan",
             Call::Scan { .. } => "exscan",
+            Call::ReduceScatter { is_block: true, .. } => "reduce_scatter_block",
+            Call::ReduceScatter { .. } => "reduce_scatter",
         }
     }
 
@@ -82,10 +93,12 @@ impl Call {
             Call::Alltoall { .. } => 8,
             Call::Scan { with_own: true, .. } => 9,
             Call::Scan { .. } => 10,
+            Call::ReduceScatter { is_block: true, .. } => 11,
+            Call::ReduceScatter { .. } => 12,
         }
     }
 
-    /// Bytes of the buffer, or of one member's block: what all members agree on.
+    /// Bytes of the buffer, of one member's block: what all members agree on.
     pub fn bytes(&self) -> u64 {
         match self {
             Call::Barrier => 0,
@@ -96,6 +109,7 @@ impl Call {
             Call::Allgather { all, .. } => all.bytes(),
             Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
             Call::Alltoall { recv, .. } => recv.bytes(),
+            Call::ReduceScatter { dealing, .. } => dealing.value.bytes(),
         }
     }
 

@@ -75,6 +75,7 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
         Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
         Call::Scan { value, .. } => Some(2 * value.bytes()),
+        Call::ReduceScatter { dealing, .. } => Some(dealing.value.bytes()),
     }
 }
 
@@ -100,6 +101,7 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
             turn.offer(&send.blocks(0, members));
         }
         Call::Scan { value, .. } => scan::lay(turn, value),
+        Call::ReduceScatter { dealing, .. } => turn.offer(&dealing.value),
         Call::Bcast { .. } | Call::Gather { .. } | Call::Scatter { .. } => {}
     }
 }
@@ -112,9 +114,11 @@ pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
         Call::Bcast { .. } | Call::Scatter { .. } | Call::Reduce { .. } | Call::Gather { .. } => {
             Awaits::Nobody
         }
-        Call::Barrier | Call::Allreduce { .. } | Call::Allgather { .. } | Call::Alltoall { .. } => {
-            Awaits::Meeting
-        }
+        Call::Barrier
+        | Call::Allreduce { .. }
+        | Call::Allgather { .. }
+        | Call::Alltoall { .. }
+        | Call::ReduceScatter { .. } => Awaits::Meeting,
         Call::Scan { .. } => Awaits::Before,
     }
 }
@@ -177,6 +181,10 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         Call::Allreduce { value, target, op } => combine(turn, op, value, (0, value.count()), target),
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
             combine(turn, op, value, (0, value.count()), target);
+        }
+        Call::ReduceScatter { dealing, op, .. } => {
+            let first = dealing.bounds[me as usize];
+            combine(turn, op, &dealing.value, (first, dealing.target.count()), &dealing.target);
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let together = all.bytes() * u64::from(members);
