@@ -37,6 +37,7 @@ enum Which {
     Alltoall,
     Scan,
     Exscan,
+    ReduceScatter,
 }
 
 /// MPI's three forms of a collective; the blocking one may be done at once where it has a root.
@@ -70,6 +71,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         Just(Which::Alltoall),
         Just(Which::Scan),
         Just(Which::Exscan),
+        Just(Which::ReduceScatter),
     ];
     let form = prop_oneof![3 => Just(Form::Blocking), 3 => Just(Form::AtOnce), 2 => Just(Form::NonBlocking), 1 => Just(Form::Persistent)];
     let call = (form, which, prop::sample::select(&COUNTS[..]), 0..18_u32, any::<bool>(), 0..1000_i64);
@@ -254,6 +256,24 @@ fn check(rank: &Rank, comm: &Comm, call: Call) {
                 |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
             assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
         }
+        Which::ReduceScatter => {
+            // Blocks of the same length, or each a bit longer than the one before.
+            let counts: Vec<u64> =
+                (0..p).map(|member| count as u64 + seed as u64 % 2 * u64::from(member)).collect();
+            let first = counts[..me as usize].iter().sum::<u64>() as usize;
+            let (total, mine) = (counts.iter().sum::<u64>() as usize, counts[me as usize] as usize);
+            let (all, mut values) = (data(seed, me, total), data(seed, me, total));
+            let send = (!in_place).then(|| out(&all, mine));
+            let recv = room(&mut values, mine);
+            let plan = match seed % 2 {
+                0 => rank.reduce_scatter_block(send.as_ref(), &recv, &sum(), comm),
+                _ => rank.reduce_scatter(send.as_ref(), &recv, &counts, &sum(), comm),
+            };
+            complete(rank, plan.unwrap(), form);
+            assert_eq!(values[..mine], summed(seed, p, total)[first..][..mine], "{call:?}");
+            let rest = &data(seed, me, total)[mine..];
+            assert!(in_place || values[mine..] == *rest, "{call:?} writes no more than its block");
+        }
         Which::Scan | Which::Exscan => {
             let mut values = own.clone();
             let send = (!in_place).then(|| out(&own, count));
@@ -296,7 +316,8 @@ struct Begun {
 
 /// Begins one of several that go on at the same time.
 fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
-    let (me, p, count, seed) = (comm.rank(), comm.size(), call.count, call.seed);
+    // Blocks for all members are long enough if those of a few make a long buffer.
+    let (me, p, count, seed) = (comm.rank(), comm.size(), call.count.min(9000), call.seed);
     let (root, all) = (call.root % p, count * p as usize);
     let at_root = me == root;
     let everything = || (0..p).flat_map(|member| data(seed, member, count)).collect::<Vec<_>>();
@@ -323,6 +344,10 @@ fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
         Which::Alltoall => {
             let part = |from: u32| data(seed, from, all)[me as usize * count..][..count].to_vec();
             (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(part).collect()))
+        }
+        Which::ReduceScatter => {
+            let plan = rank.reduce_scatter_block(Some(&send), &recv, &sum(), comm);
+            (plan, Some(summed(seed, p, all)[me as usize * count..][..count].to_vec()))
         }
         Which::Scan => (rank.scan(Some(&send), &recv, &sum(), comm), Some(summed(seed, me + 1, count))),
         Which::Exscan => {
@@ -526,12 +551,14 @@ fn no_letter_is_sent_once_there_is_a_board() {
                 }
                 call(form, Which::Scan, 14);
                 call(form, Which::Exscan, 14);
+                call(form, Which::ReduceScatter, 14);
             }
             for which in [Which::Bcast, Which::Allreduce, Which::Reduce, Which::Allgather, Which::Alltoall] {
                 call(Form::Blocking, which, 9000);
             }
             call(Form::Blocking, Which::Scan, 9000);
             call(Form::Blocking, Which::Exscan, 9000);
+            call(Form::Blocking, Which::ReduceScatter, 9000);
             assert_eq!(letters_posted(), before);
         });
     }

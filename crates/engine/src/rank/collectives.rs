@@ -5,7 +5,9 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use crate::coll::{self, inter, neighbor, reduce_scatter, scan, scatter, scatterv};
+use alloc::boxed::Box;
+
+use crate::coll::{self, inter, neighbor, scan, scatter, scatterv};
 use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
 use crate::coll::{check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
 use crate::coll::{gather, gatherv, reduce};
@@ -13,7 +15,7 @@ use crate::lane::asked::Asked;
 use crate::lane::signals;
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
-use crate::schedule::{Call, Steps};
+use crate::schedule::{Call, Dealing, Steps};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;
@@ -383,15 +385,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if !comm.is_inter() {
+            return self.dealt(comm, Dealing::even(send, recv, op, comm)?, op, true);
+        }
         let asked = Asked { which: "reduce_scatter_block", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
-            } else {
-                reduce_scatter::plan_block(self.shop(), send, recv, op, comm)
-            },
-        )
+        self.planned_for(&asked, inter::reduce_scatter_block(self.shop(), send, recv, op, comm))
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two
@@ -404,11 +402,18 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        self.planned(if comm.is_inter() {
-            inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
-        } else {
-            reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
-        })
+        if !comm.is_inter() {
+            return self.dealt(comm, Dealing::uneven(send, recv, counts, op, comm)?, op, false);
+        }
+        self.planned(inter::reduce_scatter(self.shop(), send, recv, counts, op, comm))
+    }
+
+    fn dealt(&self, comm: &Comm, dealing: Dealing, op: &Op, is_block: bool) -> Result<Plan<'_>> {
+        let call = Call::ReduceScatter { dealing: Box::new(dealing), op: op.clone(), is_block };
+        if self.lane.may_board(comm, "reduce_scatter") {
+            return Ok(self.to_be_made(comm, call));
+        }
+        self.planned(call.steps(&self.lane, comm))
     }
 
     /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section

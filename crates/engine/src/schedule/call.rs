@@ -1,5 +1,8 @@
 //! A collective that memory shared by the members may serve, as it was asked for.
 
+use alloc::boxed::Box;
+
+use super::dealing::Dealing;
 use crate::values::memory::Region;
 use crate::values::op::Op;
 
@@ -51,6 +54,12 @@ pub(crate) enum Call {
         op: Op,
         with_own: bool,
     },
+    /// MPI_Reduce_scatter, or MPI_Reduce_scatter_block.
+    ReduceScatter {
+        dealing: Box<Dealing>,
+        op: Op,
+        is_block: bool,
+    },
 }
 
 /// The collective itself.
@@ -66,6 +75,8 @@ pub(crate) enum Which {
     Alltoall,
     Scan,
     Exscan,
+    ReduceScatterBlock,
+    ReduceScatter,
 }
 
 impl Which {
@@ -81,6 +92,8 @@ impl Which {
             Which::Alltoall => "alltoall",
             Which::Scan => "scan",
             Which::Exscan => "exscan",
+            Which::ReduceScatterBlock => "reduce_scatter_block",
+            Which::ReduceScatter => "reduce_scatter",
         }
     }
 
@@ -103,6 +116,8 @@ impl Call {
             Call::Alltoall { .. } => Which::Alltoall,
             Call::Scan { with_own: true, .. } => Which::Scan,
             Call::Scan { .. } => Which::Exscan,
+            Call::ReduceScatter { is_block: true, .. } => Which::ReduceScatterBlock,
+            Call::ReduceScatter { .. } => Which::ReduceScatter,
         }
     }
 
@@ -110,7 +125,7 @@ impl Call {
         self.which().name()
     }
 
-    /// Bytes of the buffer, or of one member's block: what all members agree on.
+    /// Bytes of the buffer, of one member's block, or of a value of which each member gets a part: what all members agree on.
     pub fn bytes(&self) -> u64 {
         match self {
             Call::Barrier => 0,
@@ -121,6 +136,7 @@ impl Call {
             Call::Allgather { all, .. } => all.bytes(),
             Call::Gather { own, .. } | Call::Scatter { own, .. } => own.bytes(),
             Call::Alltoall { recv, .. } => recv.bytes(),
+            Call::ReduceScatter { dealing, .. } => dealing.value.bytes(),
         }
     }
 

@@ -9,6 +9,7 @@
 mod boarding;
 mod builder;
 mod call;
+mod dealing;
 mod home;
 mod pool;
 mod steps;
@@ -16,6 +17,7 @@ mod steps;
 pub(crate) use boarding::{Boarding, Stage, Taken};
 pub(crate) use builder::Builder;
 pub(crate) use call::{Call, Which};
+pub(crate) use dealing::Dealing;
 pub(crate) use home::Home;
 pub(crate) use pool::{Schedules, Workshop};
 pub(crate) use steps::{Identity, Next, Pending, Schedule, Spread, Step, Steps, WORD_BYTES};

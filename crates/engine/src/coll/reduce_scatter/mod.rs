@@ -3,30 +3,11 @@
 mod pairwise;
 mod reduce_scatterv;
 
-use smallvec::SmallVec;
-
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
+use crate::schedule::Dealing;
 
 pub(super) const NAME: &str = "reduce_scatter";
-
-/// What the algorithms are given.
-pub(super) struct Dealing {
-    /// This member's values for all members.
-    pub value: Region,
-    /// Where its own result goes: the start of `value` for MPI_IN_PLACE.
-    pub target: Region,
-    /// First element of each member's block, and the end of the last one.
-    pub bounds: SmallVec<[u64; 17]>,
-}
-
-impl Dealing {
-    /// The block of a member in a buffer that has all of them.
-    pub fn block(&self, of: &Region, member: u32) -> Region {
-        let (first, end) = (self.bounds[member as usize], self.bounds[member as usize + 1]);
-        of.elements(first, end - first)
-    }
-}
 
 type Build = fn(&mut Builder<'_>, &Dealing) -> Result<()>;
 
@@ -66,58 +47,12 @@ pub(super) const RULES: &[Rule<Build>] = &[
     },
 ];
 
-pub(crate) fn plan_block(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    op: &Op,
-    comm: &Comm,
-) -> Result<Steps> {
-    let bounds = (0..=u64::from(comm.size())).map(|member| member * recv.count()).collect();
-    build(shop, send, recv, bounds, op, comm)
-}
-
-pub(crate) fn plan(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    counts: &[u64],
-    op: &Op,
-    comm: &Comm,
-) -> Result<Steps> {
-    if counts.len() < comm.size() as usize {
-        return Err(Error::Argument {
-            reason: "a reduce-scatter needs a count for each rank",
-            given: counts.len() as i64,
-        });
-    }
-    let mut bounds = SmallVec::new();
-    let mut total = 0;
-    bounds.push(total);
-    for count in &counts[..comm.size() as usize] {
-        total += count;
-        bounds.push(total);
-    }
-    build(shop, send, recv, bounds, op, comm)
-}
-
-fn build(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    bounds: SmallVec<[u64; 17]>,
-    op: &Op,
-    comm: &Comm,
-) -> Result<Steps> {
-    op.check_reduction(recv.datatype())?;
-    let (me, total) = (comm.rank() as usize, bounds[comm.size() as usize]);
-    let result = Region::from(recv);
-    let value = send.map_or_else(|| result.clone(), Region::from).elements(0, total);
-    let dealing = Dealing { value, target: result.elements(0, bounds[me + 1] - bounds[me]), bounds };
+pub(crate) fn plan(shop: Workshop<'_>, dealing: &Dealing, op: &Op, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
-    b.all_agree_on(dealing.value.bytes());
-    let offer = Offer::reduction(dealing.value.bytes(), comm.size(), op.is_commutative(), total);
-    choose(shop, NAME, RULES, offer)(&mut b, &dealing)?;
+    let (bytes, total) = (dealing.value.bytes(), dealing.value.count());
+    b.all_agree_on(bytes);
+    let offer = Offer::reduction(bytes, comm.size(), op.is_commutative(), total);
+    choose(shop, NAME, RULES, offer)(&mut b, dealing)?;
     Ok(b.finish())
 }

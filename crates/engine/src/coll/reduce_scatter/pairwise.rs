@@ -3,8 +3,8 @@
 //! Cost: p - 1 rounds, every block but one's own sent once. For large blocks. Restriction: commutative operations, because members
 //! behind come in falling order. Scratch: one block; two in place, where the other blocks must stay as they are.
 
-use super::Dealing;
 use crate::coll::prelude::*;
+use crate::schedule::Dealing;
 
 pub(super) fn build(b: &mut Builder<'_>, dealing: &Dealing) -> Result<()> {
     let (p, me) = (b.size, b.me);

@@ -3,9 +3,9 @@
 //! Cost: ceil(log2 p) + 1 rounds, 2(p - 1) messages in all; all blocks sent once by each member. For small blocks, and for
 //! non-commutative operations. No restrictions. Scratch: up to three times all blocks.
 
-use super::Dealing;
 use crate::coll::prelude::*;
 use crate::coll::reduce::{Reduction, ordered};
+use crate::schedule::Dealing;
 
 pub(super) fn build(b: &mut Builder<'_>, dealing: &Dealing) -> Result<()> {
     let total = if b.me == 0 { Some(b.scratch_like(&dealing.value)?) } else { None };

@@ -1,6 +1,8 @@
 //! Which board serves a collective, and how.
 
-use crate::coll::{allgather, allreduce, alltoall, barrier, bcast, gather, reduce, scan, scatter};
+use crate::coll::{
+    allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
+};
 use crate::lane::asked::Asked;
 use crate::lane::board::{self, hall, long, short, slots};
 use crate::lane::{Lane, signals};
@@ -53,6 +55,7 @@ impl Call {
             | Call::Scatter { .. } => true,
             Call::Allreduce { value, op, .. } => is_plain(value, op),
             Call::Reduce { value, op, .. } | Call::Scan { value, op, .. } => is_plain(value, op),
+            Call::ReduceScatter { dealing, op, .. } => is_plain(&dealing.value, op),
             Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
         }
     }
@@ -65,11 +68,11 @@ impl Call {
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
                 together <= room && bytes < NEAR_LONG
             }
-            Call::Allreduce { .. } if board.ways.near => {
+            Call::Allreduce { .. } | Call::ReduceScatter { .. } if board.ways.near => {
                 bytes <= room && bytes < NEAR_LONG * u64::from(members)
             }
             Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
-            Call::Allreduce { .. } => bytes <= room,
+            Call::Allreduce { .. } | Call::ReduceScatter { .. } => bytes <= room,
             Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
             Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
@@ -86,7 +89,9 @@ impl Call {
         match self {
             _ if self.fits(board) => Some(Form::Short),
             Call::Scan { .. } => Some(Form::Chain),
-            Call::Allreduce { .. } | Call::Reduce { .. } if board.ways.hall => Some(Form::Hall),
+            Call::Allreduce { .. } | Call::Reduce { .. } | Call::ReduceScatter { .. } if board.ways.hall => {
+                Some(Form::Hall)
+            }
             Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
             _ => board.ways.reach.then_some(Form::Long),
         }
@@ -140,8 +145,15 @@ impl Call {
                 let plan = if *with_own { scan::plan } else { scan::plan_exclusive };
                 plan(shop, other(value, target).as_ref(), &target.to_receive(), op, comm)
             }
+            Call::ReduceScatter { dealing, op, .. } => reduce_scatter::plan(shop, dealing, op, comm),
         }?;
-        lane.show(&self.asked(comm, &|| self.bytes()), steps.context, steps.tag.value());
+        let bytes = match self {
+            Call::ReduceScatter { is_block: true, dealing, .. } => dealing.target.bytes(),
+            // Nobody is told of those whose blocks differ.
+            Call::ReduceScatter { .. } => return Ok(steps),
+            _ => self.bytes(),
+        };
+        lane.show(&self.asked(comm, &|| bytes), steps.context, steps.tag.value());
         Ok(steps)
     }
 

@@ -24,8 +24,14 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     match call {
         Call::Bcast { data, root } if turn.me() == *root => send(&mut turn, &hall, data)?,
         Call::Bcast { data, root } => receive(&mut turn, &hall, data, *root)?,
-        Call::Allreduce { value, target, op } => reduce(&mut turn, &hall, value, Some(target), op)?,
-        Call::Reduce { value, target, op, .. } => reduce(&mut turn, &hall, value, target.as_ref(), op)?,
+        Call::Allreduce { value, target, op } => reduce(&mut turn, &hall, value, Some((target, 0)), op)?,
+        Call::Reduce { value, target, op, .. } => {
+            reduce(&mut turn, &hall, value, target.as_ref().map(|target| (target, 0)), op)?;
+        }
+        Call::ReduceScatter { dealing, op, .. } => {
+            let first = dealing.bounds[turn.me() as usize];
+            reduce(&mut turn, &hall, &dealing.value, Some((&dealing.target, first)), op)?;
+        }
         _ => return Err(Error::Internal { reason: "a collective that has no use for a hall" }),
     }
     turn.finish()
@@ -84,8 +90,14 @@ fn receive(turn: &mut Turn<'_>, hall: &Hall, data: &Region, root: u32) -> Result
     Ok(())
 }
 
-/// All combine; those who have a target take the result.
-fn reduce(turn: &mut Turn<'_>, hall: &Hall, value: &Region, target: Option<&Region>, op: &Op) -> Result<()> {
+/// All combine; those who have a target take as much of the result as it holds, from an element on.
+fn reduce(
+    turn: &mut Turn<'_>,
+    hall: &Hall,
+    value: &Region,
+    target: Option<(&Region, u64)>,
+    op: &Op,
+) -> Result<()> {
     turn.enter_hall(true)?;
     let each = hall.combined() / value.datatype().size();
     for (round, first) in (0..value.count()).step_by(each as usize).enumerate() {
@@ -107,8 +119,13 @@ fn reduce(turn: &mut Turn<'_>, hall: &Hall, value: &Region, target: Option<&Regi
                 turn.wait(turn.board.middle(), || turns::reached(hall.results()) >= result)?;
             }
         }
-        if let Some(target) = target {
-            hall.result(count, value.datatype()).copy_to(&target.elements(first, count));
+        if let Some((target, from)) = target {
+            let (begin, end) = (first.max(from), (first + count).min(from + target.count()));
+            let some = end.saturating_sub(begin);
+            // In place it may go to elements that lie before these: they have been combined.
+            hall.result(count, value.datatype())
+                .elements(begin - first, some)
+                .copy_to(&target.elements(begin - from, some));
         }
     }
     turn.board.has_reduced(turn.number);

@@ -8,7 +8,7 @@ use fabric::{Key, PortalError, Ticket};
 use crate::lane::Lane;
 use crate::lane::board::short::{misfit, slice};
 use crate::lane::board::turn::Turn;
-use crate::schedule::Call;
+use crate::schedule::{Call, Dealing};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
@@ -39,6 +39,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
         Call::Scatter { own, all, root } => scatter(&mut turn, own, all.as_ref(), *root),
         Call::Gather { own, all, root } => gather(&mut turn, own, all.as_ref(), *root),
+        Call::ReduceScatter { dealing, op, .. } => reduce_scatter(&mut turn, dealing, op),
         Call::Barrier | Call::Scan { .. } => {
             Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
         }
@@ -337,6 +338,19 @@ fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> R
         });
     }
     part_company(turn)
+}
+
+/// Each member combines its block, and nobody reads that but itself.
+fn reduce_scatter(turn: &mut Turn<'_>, Dealing { value, target, bounds }: &Dealing, op: &Op) -> Result<()> {
+    let (first, count) = (bounds[turn.me() as usize], target.count());
+    // In place the result belongs where a block lies that others read.
+    let mut scratch =
+        value.same_place(target).then(|| Scratch::unwritten((count * value.datatype().size()) as usize));
+    let combined = scratch.as_mut().map(|scratch| scratch.region(count, value.datatype()));
+    let into = combined.as_ref().unwrap_or(target);
+    exchange(turn, value, |turn| combine_slice(turn, op, value, (first, count), into))?;
+    into.copy_to(target);
+    Ok(())
 }
 
 /// As [`allreduce`], but the root alone reads what the others have combined, which they keep aside.

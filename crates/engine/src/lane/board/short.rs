@@ -76,6 +76,7 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
         Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
         Call::Scan { value, .. } => Some(2 * value.bytes()),
+        Call::ReduceScatter { dealing, .. } => Some(dealing.value.bytes()),
     }
 }
 
@@ -101,6 +102,7 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
             turn.offer(&send.blocks(0, members));
         }
         Call::Scan { value, .. } => scan::lay(turn, value),
+        Call::ReduceScatter { dealing, .. } => turn.offer(&dealing.value),
         Call::Bcast { .. } | Call::Gather { .. } | Call::Scatter { .. } => {}
     }
 }
@@ -113,9 +115,11 @@ pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
         Call::Bcast { .. } | Call::Scatter { .. } | Call::Reduce { .. } | Call::Gather { .. } => {
             Awaits::Nobody
         }
-        Call::Barrier | Call::Allreduce { .. } | Call::Allgather { .. } | Call::Alltoall { .. } => {
-            Awaits::Meeting
-        }
+        Call::Barrier
+        | Call::Allreduce { .. }
+        | Call::Allgather { .. }
+        | Call::Alltoall { .. }
+        | Call::ReduceScatter { .. } => Awaits::Meeting,
         Call::Scan { .. } => Awaits::Before,
     }
 }
@@ -180,6 +184,16 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         }
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
             combine((turn.board, turn.number), op, value, (0, value.count()), target);
+        }
+        Call::ReduceScatter { dealing, op, .. } => {
+            let first = dealing.bounds[me as usize];
+            combine(
+                (turn.board, turn.number),
+                op,
+                &dealing.value,
+                (first, dealing.target.count()),
+                &dealing.target,
+            );
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let together = all.bytes() * u64::from(members);
