@@ -6,6 +6,7 @@
 use fabric::{Key, PortalError, Ticket};
 
 use crate::lane::Lane;
+use crate::lane::board::pair;
 use crate::lane::board::short::{misfit, slice};
 use crate::lane::board::turn::Turn;
 use crate::schedule::{Call, Dealing};
@@ -26,12 +27,12 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     let mut turn = Turn::begin((lane, comm, board), call);
     let named = turn.number;
     let ended = match call {
+        Call::Bcast { .. } | Call::Scatter { .. } | Call::Gather { .. } if pair::is_one(&turn) => {
+            pair::run(&mut turn, call)
+        }
         Call::Bcast { data, root } => bcast(&mut turn, data, *root),
         Call::Allreduce { value, target, op } if is_between_two(&turn, value, op) => {
-            reduce_with_the_other(&mut turn, value, Some(target), op)
-        }
-        Call::Reduce { value, target, op, .. } if is_between_two(&turn, value, op) => {
-            reduce_with_the_other(&mut turn, value, target.as_ref(), op)
+            reduce_with_the_other(&mut turn, value, target, op)
         }
         Call::Allreduce { value, target, op } => allreduce(&mut turn, value, target, op),
         Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
@@ -77,7 +78,7 @@ impl Piece {
 
 /// Names memory for the others, and publishes that.
 #[inline(never)]
-fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
+pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
     turn.make_room(0)?;
     let mut keys = [Key([0; 4]); 2];
     for (key, piece) in keys.iter_mut().zip(pieces) {
@@ -93,7 +94,7 @@ fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
 
 /// Reads from what a member has named, from byte `from` on, as many as the region holds.
 #[inline(never)]
-fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) {
+pub(super) fn fetch(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, into: &Region) {
     let fabric = turn.lane.fabric();
     let node = turn.comm.node(member);
     let read = |into: &Region| finish(turn.lane, into.get(fabric, node, key, from));
@@ -130,7 +131,7 @@ fn fail(turn: &mut Turn<'_>, member: u32, error: PortalError) {
     });
 }
 
-fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Key {
+pub(super) fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Key {
     turn.board.key(member, number, place, turn.byte())
 }
 
@@ -157,7 +158,7 @@ fn scatter(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -
 /// The root names the memory for all blocks, and each member writes its own there: side by side, and not one after the other by the root.
 fn gather(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
     let me = turn.me();
-    let Some(all) = all.filter(|_| me == root) else { return put(turn, own, root) };
+    let Some(all) = all.filter(|_| me == root) else { return deliver(turn, own, root) };
     turn.failed = misfit(own, all, turn.comm);
     let blocks = all.blocks(0, turn.members());
     let mut scratch = None;
@@ -181,21 +182,27 @@ fn gather(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) ->
 }
 
 /// Writes a member's block where the root wants it.
-fn put(turn: &mut Turn<'_>, own: &Region, root: u32) -> Result<()> {
+fn deliver(turn: &mut Turn<'_>, own: &Region, root: u32) -> Result<()> {
     turn.await_data(root)?;
     if turn.failed.is_none() {
         let (piece, from) = (Piece::of(own, turn), own.bytes() * u64::from(turn.me()));
         let key = key(turn, root, turn.number, 0);
-        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| {
-            let begun = piece.region.put(turn.lane.fabric(), turn.comm.node(root), &key, from);
-            if let Err(error) = finish(turn.lane, begun) {
-                fail(turn, root, error);
-            }
-        });
+        put(turn, root, &key, from, &piece.region);
     }
     turn.make_room(0)?;
     turn.publish(turn.me(), turn.failed.is_some());
     Ok(())
+}
+
+/// Writes to what a member has named in this turn, from byte `from` on, unless it has withdrawn it.
+#[inline(never)]
+pub(super) fn put(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, piece: &Region) {
+    turn.read(turn.name(), &mut [member].into_iter(), &mut |turn, member| {
+        let begun = piece.put(turn.lane.fabric(), turn.comm.node(member), key, from);
+        if let Err(error) = finish(turn.lane, begun) {
+            fail(turn, member, error);
+        }
+    });
 }
 
 /// Lets the others read data until all are done; meanwhile this member does something else.
@@ -222,7 +229,7 @@ fn get(turn: &mut Turn<'_>, root: u32, from: u64, into: &Region) -> Result<()> {
 
 /// Waits until all have named their memory: false if one has failed, which all learn.
 #[inline(never)]
-fn meet(turn: &mut Turn<'_>) -> Result<bool> {
+pub(super) fn meet(turn: &mut Turn<'_>) -> Result<bool> {
     turn.meet(&mut |_| {})?;
     turn.has_met();
     Ok(turn.failed.is_none())
@@ -230,7 +237,7 @@ fn meet(turn: &mut Turn<'_>) -> Result<bool> {
 
 /// Nobody changes what others may still read.
 #[inline(never)]
-fn part_company(turn: &mut Turn<'_>) -> Result<()> {
+pub(super) fn part_company(turn: &mut Turn<'_>) -> Result<()> {
     turn.next()?;
     turn.publish(turn.me(), turn.failed.is_some());
     turn.meet(&mut |_| {})?;
@@ -282,15 +289,9 @@ fn is_between_two(turn: &Turn<'_>, value: &Region, op: &Op) -> bool {
     turn.members() == 2 && op.is_symmetric(value.datatype())
 }
 
-fn reduce_with_the_other(
-    turn: &mut Turn<'_>,
-    value: &Region,
-    target: Option<&Region>,
-    op: &Op,
-) -> Result<()> {
+fn reduce_with_the_other(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
     // The other one reads the value while this one writes the target.
-    let mut copy =
-        target.filter(|target| value.same_place(target)).map(|_| Scratch::unwritten(value.bytes() as usize));
+    let mut copy = value.same_place(target).then(|| Scratch::unwritten(value.bytes() as usize));
     let own = match &mut copy {
         Some(scratch) => {
             let own = scratch.region(value.count(), value.datatype());
@@ -301,7 +302,6 @@ fn reduce_with_the_other(
     };
     let size = value.datatype().size();
     exchange(turn, &own, |turn| {
-        let Some(target) = target else { return };
         turn.read(turn.name(), &mut turn.others(), &mut |turn, other| {
             let key = key(turn, other, turn.number, 0);
             for (first, count) in steps((0, value.count()), WHOLE_PIECE / size) {
@@ -353,10 +353,14 @@ fn reduce_scatter(turn: &mut Turn<'_>, Dealing { value, target, bounds }: &Deali
     Ok(())
 }
 
-/// As [`allreduce`], but the root alone reads what the others have combined, which they keep aside.
+/// As [`allreduce`], but each writes what it has combined where the root wants it. The root's slice is longer, by as much work as that is.
 fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op, root: u32) -> Result<()> {
-    let (me, members, datatype) = (turn.me(), turn.members(), value.datatype());
-    let (first, count) = slice(value.count(), me, members);
+    let (me, others, datatype) = (turn.me(), u64::from(turn.members()) - 1, value.datatype());
+    // To read an element and to combine it with this member's takes as long as two transfers.
+    let (each, all) = (2 * others, 2 * others * (others + 1) + 1);
+    let bound = |member: u32| value.count() * (u64::from(member) * each + u64::from(member > root)) / all;
+    let (first, count) = (bound(me), bound(me + 1) - bound(me));
+    let target = target.filter(|_| me == root);
     let mut scratch = None;
     let combined = match target {
         Some(target) => target.elements(first, count),
@@ -364,22 +368,14 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
             scratch.insert(Scratch::unwritten((count * datatype.size()) as usize)).region(count, datatype)
         }
     };
-    offer(turn, &[value, &combined])?;
+    offer(turn, &[value, target.unwrap_or(value)])?;
     if !meet(turn)? {
         return Ok(());
     }
-    let named = turn.name();
     combine_slice(turn, op, value, (first, count), &combined);
-    turn.next()?;
-    turn.publish(me, turn.failed.is_some());
-    if meet(turn)?
-        && let Some(target) = target.filter(|_| me == root)
-    {
-        turn.read(named, &mut turn.others(), &mut |turn, member| {
-            let (first, count) = slice(value.count(), member, members);
-            let key = key(turn, member, named.0, 1);
-            fetch(turn, member, &key, 0, &target.elements(first, count));
-        });
+    if me != root {
+        let key = key(turn, root, turn.number, 1);
+        put(turn, root, &key, first * datatype.size(), &combined);
     }
     part_company(turn)
 }

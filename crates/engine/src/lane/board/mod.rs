@@ -9,6 +9,7 @@ mod call;
 mod hall;
 mod long;
 mod make;
+mod pair;
 mod scan;
 mod short;
 mod slots;

@@ -1,0 +1,113 @@
+//! Collectives of data that are too long for notes and fit into a slot of the hall: where members share cores.
+//!
+//! Cost: every byte is copied to the slot once and out of it by each who needs it, with no call of the system. Each turn has a slot of its own, so whoever fills one goes on, and those who are late find
+//! as many as there are slots: they run once for all of these, not once for each.
+
+use crate::lane::Lane;
+use crate::lane::board::short::misfit;
+use crate::lane::board::turn::Turn;
+use crate::schedule::Call;
+use crate::values::comm::Comm;
+use crate::values::error::{Error, Result};
+use crate::values::memory::Region;
+use crate::values::memory::board::{Board, NOTE_BYTES};
+use crate::values::memory::hall::{Hall, SENT};
+
+/// How many slots there are for a call on a board of so many members, if it goes by one.
+pub(super) fn of(call: &Call, board: &Board) -> Option<u64> {
+    let together = call.bytes().saturating_mul(board.members().into());
+    let whole = match call {
+        Call::Bcast { data, .. } if data.bytes() <= SENT => data.bytes(),
+        Call::Scatter { .. } => together,
+        Call::Gather { own, .. } if own.bytes() > NOTE_BYTES => together,
+        // Shorter ones are laid side by side by the last who arrives.
+        Call::Allgather { .. } if together > board.room() && !board.ways.near => together,
+        _ => return None,
+    };
+    if board.ways.hall && whole > NOTE_BYTES { Hall::slots(whole) } else { None }
+}
+
+/// A turn's slot.
+struct Slot {
+    hall: Hall,
+    slots: u64,
+}
+
+impl Slot {
+    fn part(&self, turn: &Turn<'_>, from: u64, bytes: u64) -> Region {
+        self.hall.slot(turn.number, self.slots, (from, bytes), turn.byte())
+    }
+}
+
+#[inline(never)]
+pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u64) -> Result<()> {
+    let Some(hall) = board.hall() else {
+        return Err(Error::Internal { reason: "a board without a hall" });
+    };
+    let slot = Slot { hall, slots };
+    let mut turn = Turn::begin((lane, comm, board), call);
+    let (me, members) = (turn.me(), turn.members());
+    match call {
+        Call::Bcast { data, root } if me == *root => fill(&mut turn, &slot, 0, data)?,
+        Call::Bcast { data, root } => take(&mut turn, &slot, *root, 0, data)?,
+        Call::Scatter { own, all: Some(all), root } if me == *root => {
+            turn.failed = misfit(all, own, comm);
+            fill(&mut turn, &slot, 0, &all.blocks(0, members))?;
+            if turn.failed.is_none() && !own.same_place(&all.block(me)) {
+                all.block(me).copy_to(own);
+            }
+        }
+        Call::Scatter { own, root, .. } => take(&mut turn, &slot, *root, own.bytes() * u64::from(me), own)?,
+        Call::Gather { own, root, .. } if me != *root => {
+            fill(&mut turn, &slot, own.bytes() * u64::from(me), own)?;
+        }
+        Call::Gather { own, all: Some(all), .. } => {
+            turn.failed = misfit(own, all, comm);
+            board.enter_slot(turn.number, slots);
+            for member in turn.others() {
+                turn.await_data(member)?;
+            }
+            turn.has_met();
+            if turn.failed.is_none() {
+                own.copy_to(&all.block(me));
+                let (before, after) = ((0, me), (me + 1, members - me - 1));
+                for (first, count) in [before, after] {
+                    let (from, blocks) = (all.bytes() * u64::from(first), all.blocks(first, count));
+                    slot.part(&turn, from, blocks.bytes()).copy_to(&blocks);
+                }
+            }
+        }
+        Call::Allgather { own, all } => {
+            turn.failed = misfit(own, all, comm);
+            fill(&mut turn, &slot, own.bytes() * u64::from(me), own)?;
+            turn.meet(&mut |_| {})?;
+            turn.has_met();
+            if turn.failed.is_none() {
+                let blocks = all.blocks(0, members);
+                slot.part(&turn, 0, blocks.bytes()).copy_to(&blocks);
+            }
+        }
+        _ => return Err(Error::Internal { reason: "a collective that has no use for slots" }),
+    }
+    turn.finish()
+}
+
+/// Fills the slot from byte `from` on with what others take.
+fn fill(turn: &mut Turn<'_>, slot: &Slot, from: u64, data: &Region) -> Result<()> {
+    turn.enter_slot(slot.slots)?;
+    if turn.failed.is_none() {
+        data.copy_to(&slot.part(turn, from, data.bytes()));
+    }
+    turn.publish(turn.me(), turn.failed.is_some());
+    Ok(())
+}
+
+/// Takes from byte `from` on of what the root has filled it with.
+fn take(turn: &mut Turn<'_>, slot: &Slot, root: u32, from: u64, into: &Region) -> Result<()> {
+    turn.board.enter_slot(turn.number, slot.slots);
+    turn.await_data(root)?;
+    if turn.failed.is_none() {
+        slot.part(turn, from, into.bytes()).copy_to(into);
+    }
+    Ok(())
+}
