@@ -229,7 +229,7 @@ fn get(turn: &mut Turn<'_>, root: u32, from: u64, into: &Region) -> Result<()> {
 
 /// Waits until all have named their memory: false if one has failed, which all learn.
 #[inline(never)]
-pub(super) fn meet(turn: &mut Turn<'_>) -> Result<bool> {
+fn meet(turn: &mut Turn<'_>) -> Result<bool> {
     turn.meet(&mut |_| {})?;
     turn.has_met();
     Ok(turn.failed.is_none())

@@ -1,7 +1,7 @@
 //! Long data from one to the other of two members, who have a core each: both carry. The one who takes reads the first part while the one who gives writes the rest, so a transfer takes half the
 //! time that it takes one of them.
 
-use crate::lane::board::long::{Piece, fetch, key, meet, offer, part_company, put};
+use crate::lane::board::long::{Piece, fetch, key, offer, part_company, put};
 use crate::lane::board::short::misfit;
 use crate::lane::board::turn::Turn;
 use crate::schedule::Call;
@@ -93,9 +93,13 @@ fn rest(bytes: u64, quarters: u64) -> u64 {
 /// Both name their memory and do their part; none is left alone with what the other one still uses.
 #[inline(never)]
 fn carry(turn: &mut Turn<'_>, named: &Region, part: impl FnOnce(&mut Turn<'_>, u32)) -> Result<()> {
+    let other = 1 - turn.me();
     offer(turn, &[named])?;
-    if meet(turn)? {
-        part(turn, 1 - turn.me());
+    // One who expects fewer bytes may have taken this turn in another form.
+    turn.await_data_or_end(other)?;
+    if turn.failed.is_none() {
+        turn.has_met();
+        part(turn, other);
         part_company(turn)?;
     }
     Ok(())

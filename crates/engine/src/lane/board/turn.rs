@@ -223,6 +223,15 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
+    /// As [`await_data`](Turn::await_data), for a member that may end without a note: then it has failed.
+    pub fn await_data_or_end(&mut self, member: u32) -> Result<()> {
+        self.wait(member, || self.board.shows(member, self.number, self.kind) || self.is_done(member))?;
+        if !self.sees(member) && self.failed.is_none() {
+            self.note_misfit(member, Said { bytes: 0, failed: true });
+        }
+        Ok(())
+    }
+
     /// True if a member's note is there, which is compared with what is expected. Never waits.
     pub fn sees(&mut self, member: u32) -> bool {
         let shown = self.board.shows(member, self.number, self.kind);
