@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let bounds = vec![(Bound::AllreduceShortBytes, 65536), (Bound::FewMembers, 8)];
+        let bounds = vec![(Bound::AllreduceShortBytes, 65536), (Bound::BarrierExchangeMembers, 8)];
         let limits = vec![("eager_max", 4096)];
         let profile = Profile { file: "p.toml".into(), bounds, limits };
         let origin = Origin { machine: "two \"cores\"".into(), cores: 2, date: "today".into() };
@@ -262,7 +262,9 @@ mod tests {
 
     #[test]
     fn ranks_are_told_all_bounds_and_the_limits_that_are_not_set_already() {
-        let profile = parsed("[bounds]\nfew-members = 99\n[limits]\neager_max = 1\nshare_min = 2").unwrap();
+        let profile =
+            parsed("[bounds]\nbarrier.exchange-members = 99\n[limits]\neager_max = 1\nshare_min = 2")
+                .unwrap();
         let variables = profile.environment(true, |name| name == "CORELACE_EAGER_MAX");
         let list = Bounds::BUILT_IN
             .values()
@@ -290,12 +292,12 @@ mod tests {
                 "p.toml:3: bounds.allreduce.short-bytes is \"64K\", expected a number of bytes, 0 or more",
             ),
             (
-                "[bounds]\nfew-members = -1",
-                "p.toml:2: bounds.few-members is -1, expected a number of members, 0 or more",
+                "[bounds]\nbarrier.exchange-members = -1",
+                "p.toml:2: bounds.barrier.exchange-members is -1, expected a number of members, 0 or more",
             ),
             (
-                "[bounds]\nfew-members = 1.5",
-                "p.toml:2: bounds.few-members is 1.5, expected a number of members, 0 or more",
+                "[bounds]\nbarrier.exchange-members = 1.5",
+                "p.toml:2: bounds.barrier.exchange-members is 1.5, expected a number of members, 0 or more",
             ),
             (
                 "[limits]\neager_min = 1",
@@ -307,7 +309,7 @@ mod tests {
         ] {
             assert_eq!(parsed(text).unwrap_err(), expected);
         }
-        let broken = parsed("[bounds]\nfew-members = \n").unwrap_err();
+        let broken = parsed("[bounds]\nbarrier.exchange-members = \n").unwrap_err();
         assert!(broken.starts_with("p.toml:2: "), "{broken}");
         let missing = Profile::read("--profile", Path::new("not/there.toml")).unwrap_err();
         assert!(missing.starts_with("--profile is \"not/there.toml\": No such file"), "{missing}");

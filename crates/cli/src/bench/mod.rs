@@ -5,6 +5,7 @@
 //! `baseline` lets them.
 
 mod baseline;
+mod cliffs;
 mod contestant;
 mod document;
 mod figure;
@@ -44,12 +45,15 @@ pub struct BenchArgs {
     /// Rounds; in each every contestant takes its turn.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune, the time for all of it (default 900).
+    /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune or --cliffs, the time for all of it (default 900).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Measure on this machine where one way of doing a collective, or of sending a message, becomes quicker than another, and say what a profile gains.
     #[arg(long, conflicts_with_all = ["suites", "against", "ranks", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
     tune: bool,
+    /// Look for cliffs: allreduce, bcast, allgather and alltoall of 8 bytes to 4 MiB on 2 to 16 ranks that take more than twice the time of a call with hardly less to do.
+    #[arg(long, conflicts_with_all = ["tune", "suites", "against", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
+    cliffs: bool,
     /// With --tune: write the profile into this file, which `mpirun --profile` reads.
     #[arg(long, value_name = "FILE.toml", requires = "tune")]
     output: Option<PathBuf>,
@@ -94,6 +98,15 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
             limit: Duration::from_secs(args.limit.unwrap_or(900)),
             only: args.only.as_deref(),
             output: args.output.as_deref(),
+        });
+    }
+    if args.cliffs {
+        return cliffs::main(&cliffs::Wish {
+            rounds: args.rounds,
+            quick: args.quick,
+            limit: Duration::from_secs(args.limit.unwrap_or(900)),
+            only: args.only.as_deref(),
+            ranks: &args.ranks[0],
         });
     }
     // What is to be compared with is read first: a measurement may take an hour.

@@ -3,7 +3,8 @@
 //! The numbers weigh two machines. Where members share cores (fibers of one worker), every message costs a switch, so trees with
 //! 2(p - 1) messages in all beat exchanges with p log p (measured on one core: 8 B all-reduction of 8 members 7.7 us against
 //! 14.9, of 64 members 62 us against 246); where every member has a core, exchanges take half the rounds. The tree loses at most
-//! a factor of two there, so only small communicators take the exchange. Large messages take what moves the fewest bytes.
+//! a factor of two there, so only small communicators take the exchange. Large messages take what moves the fewest bytes. An algorithm whose messages grow with the
+//! members asks for so many bytes for each of them that a message is worth it; with a limit of members instead, one member more would cost five times as much.
 //!
 //! The numbers themselves have names ([`Bound`]), so that a job may run with those of its machine.
 
@@ -149,9 +150,10 @@ mod tests {
         let mut bounds = Bounds::BUILT_IN;
         let name = |bounds: &Bounds| by_table(allgather::RULES, bounds, Offer::data(1 << 20, 8)).name;
         assert_eq!(name(&bounds), "ring");
-        bounds.set(Bound::AllgatherShortBytes, 1 << 20);
+        bounds.set(Bound::AllgatherRoundBytes, 1 << 20);
         assert_eq!(name(&bounds), "tree");
         bounds.set(Bound::AllgatherExchangeMembers, 8);
+        bounds.set(Bound::AllgatherExchangeBytes, 1 << 20);
         assert_eq!(name(&bounds), "recursive_doubling");
     }
 }

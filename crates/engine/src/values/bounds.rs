@@ -7,24 +7,21 @@
 #[repr(u8)]
 #[allow(missing_docs, reason = "each is explained in its entry of the table")]
 pub enum Bound {
-    FewMembers,
     BarrierExchangeMembers,
     BcastTreeBytes,
     BcastRingAbove,
     BcastRingMembers,
+    BcastRoundBytes,
     ReduceTreeBytes,
     ReduceHalvingAbove,
     ReduceHalvingMembers,
     AllreduceExchangeMembers,
     AllreduceShortBytes,
-    AllreduceShortBytesMany,
     AllgatherExchangeMembers,
-    AllgatherShortBytes,
-    AllgatherShortBytesMany,
+    AllgatherExchangeBytes,
     AllgatherRoundBytes,
     AllgathervTreeAbove,
-    AllgathervTreeBytes,
-    AllgathervTreeBytesMany,
+    AllgathervRoundBytes,
     AlltoallBruckAbove,
     AlltoallBruckBytes,
     AlltoallDirectBytes,
@@ -34,8 +31,7 @@ pub enum Bound {
     ScatterTreeAbove,
     ScatterTreeBytes,
     ReduceScatterTreeAbove,
-    ReduceScatterTreeBytes,
-    ReduceScatterTreeBytesMany,
+    ReduceScatterRoundBytes,
     BoardBcastRoomBytes,
     BoardBlockRoomBytes,
     BoardNearBlockBytes,
@@ -120,12 +116,6 @@ const fn named(bound: Bound, name: &'static str, built_in: u64, what: &'static s
 /// Why the numbers are what they are stands with the tables of algorithms (`coll/select.rs`) and with the boards' forms (`lane/board/call.rs`).
 const TABLE: [Named; COUNT] = [
     named(
-        Bound::FewMembers,
-        "few-members",
-        16,
-        "members that count as few: up to so many, an algorithm may have a round for each, and those for many members begin above",
-    ),
-    named(
         Bound::BarrierExchangeMembers,
         "barrier.exchange-members",
         4,
@@ -138,7 +128,18 @@ const TABLE: [Named; COUNT] = [
         "up to so many bytes go along a tree (binomial); more are scattered and go round a ring",
     ),
     named(Bound::BcastRingAbove, "bcast.ring-above-members", 7, "the ring is for more members than this"),
-    named(Bound::BcastRingMembers, "bcast.ring-members", 64, "the ring is for at most so many members"),
+    named(
+        Bound::BcastRingMembers,
+        "bcast.ring-members",
+        64,
+        "the ring is for at most so many members, and for more if there is enough for each of them",
+    ),
+    named(
+        Bound::BcastRoundBytes,
+        "bcast.round-bytes",
+        3 << 10,
+        "bytes for each of more members from which on the ring is taken",
+    ),
     named(
         Bound::ReduceTreeBytes,
         "reduce.tree-bytes",
@@ -154,7 +155,7 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::ReduceHalvingMembers,
         "reduce.halving-members",
-        64,
+        1024,
         "halving is for at most so many members",
     ),
     named(
@@ -166,14 +167,8 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::AllreduceShortBytes,
         "allreduce.short-bytes",
-        8 << 10,
+        16 << 10,
         "up to so many bytes are exchanged whole, or sent along a tree; more are halved (halving_doubling)",
-    ),
-    named(
-        Bound::AllreduceShortBytesMany,
-        "allreduce.short-bytes-many",
-        32 << 10,
-        "the same for many members",
     ),
     named(
         Bound::AllgatherExchangeMembers,
@@ -182,22 +177,16 @@ const TABLE: [Named; COUNT] = [
         "up to so many members exchange short blocks (recursive_doubling, bruck); more send them along a tree",
     ),
     named(
-        Bound::AllgatherShortBytes,
-        "allgather.short-bytes",
+        Bound::AllgatherExchangeBytes,
+        "allgather.exchange-bytes",
         64 << 10,
-        "up to so many bytes in all are exchanged, or sent along a tree; more go round a ring",
-    ),
-    named(
-        Bound::AllgatherShortBytesMany,
-        "allgather.short-bytes-many",
-        256 << 10,
-        "the same for many members",
+        "up to so many bytes in all are exchanged",
     ),
     named(
         Bound::AllgatherRoundBytes,
         "allgather.round-bytes",
-        16 << 10,
-        "bytes of each of many members from which on the ring is taken: the message of a round costs about as much as copying them",
+        4 << 10,
+        "blocks from so many bytes on go round a ring, shorter ones along a tree: the message of a round costs about as much as copying so many",
     ),
     named(
         Bound::AllgathervTreeAbove,
@@ -206,12 +195,11 @@ const TABLE: [Named; COUNT] = [
         "the tree (gather_bcast) is for more members than this",
     ),
     named(
-        Bound::AllgathervTreeBytes,
-        "allgatherv.tree-bytes",
-        64 << 10,
-        "up to so many bytes in all go along the tree; more go round a ring",
+        Bound::AllgathervRoundBytes,
+        "allgatherv.round-bytes",
+        4 << 10,
+        "from so many bytes for each member on they go round a ring, less goes along the tree",
     ),
-    named(Bound::AllgathervTreeBytesMany, "allgatherv.tree-bytes-many", 1 << 20, "the same for many members"),
     named(
         Bound::AlltoallBruckAbove,
         "alltoall.bruck-above-members",
@@ -221,7 +209,7 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::AlltoallBruckBytes,
         "alltoall.bruck-bytes",
-        256,
+        512,
         "blocks of up to so many bytes travel together (bruck); longer ones by themselves",
     ),
     named(
@@ -267,16 +255,10 @@ const TABLE: [Named; COUNT] = [
         "reducing to one member, who scatters, is for more members than this",
     ),
     named(
-        Bound::ReduceScatterTreeBytes,
-        "reduce_scatter.tree-bytes",
-        8 << 10,
-        "up to so many bytes in all are reduced to one member, who scatters; more go pair by pair",
-    ),
-    named(
-        Bound::ReduceScatterTreeBytesMany,
-        "reduce_scatter.tree-bytes-many",
-        1 << 20,
-        "the same for many members",
+        Bound::ReduceScatterRoundBytes,
+        "reduce_scatter.round-bytes",
+        2 << 10,
+        "blocks from so many bytes on go pair by pair; shorter ones are reduced to one member, who scatters",
     ),
     named(
         Bound::BoardBcastRoomBytes,

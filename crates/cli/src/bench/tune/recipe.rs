@@ -115,8 +115,7 @@ const OUT_OF_THE_WAY: u64 = 1 << 30;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Few and many, as the tables of algorithms have them built in.
-const FEW: u32 = 16;
+/// For any number of members.
 const MOST: u32 = u32::MAX;
 
 const fn algorithms(low: &'static str, high: &'static str) -> Sides {
@@ -124,7 +123,7 @@ const fn algorithms(low: &'static str, high: &'static str) -> Sides {
 }
 
 /// All that is measured. What a bound of the tables separates is forced by the algorithms' names, which go by messages; boards are measured by their own bounds.
-pub const RECIPES: [Recipe; 23] = {
+pub const RECIPES: [Recipe; 20] = {
     use Bound::*;
     use Number::{Bound as Of, Limit};
     [
@@ -170,42 +169,28 @@ pub const RECIPES: [Recipe; 23] = {
             algorithms("tree", "halving_doubling"),
             Axis::Bytes(KIB, 256 * KIB),
         )
-        .between(3, FEW),
+        .between(3, MOST),
         Recipe::of(
-            Of(AllreduceShortBytesMany),
-            &["allreduce"],
-            algorithms("tree", "halving_doubling"),
-            Axis::Bytes(KIB, 256 * KIB),
-        )
-        .between(FEW + 1, MOST),
-        Recipe::of(
-            Of(AllgatherShortBytes),
+            Of(AllgatherExchangeBytes),
             &["allgather"],
-            algorithms("tree", "ring"),
+            algorithms("bruck", "ring"),
             Axis::Together(KIB, MIB),
         )
-        .between(3, FEW),
+        .between(2, 4),
         Recipe::of(
-            Of(AllgatherShortBytesMany),
+            Of(AllgatherRoundBytes),
             &["allgather"],
             algorithms("tree", "ring"),
-            Axis::Together(KIB, 4 * MIB),
+            Axis::Bytes(256, 64 * KIB),
         )
-        .between(FEW + 1, MOST),
+        .between(5, MOST),
         Recipe::of(
-            Of(AllgathervTreeBytes),
+            Of(AllgathervRoundBytes),
             &["allgatherv"],
             algorithms("gather_bcast", "ring"),
-            Axis::Together(KIB, MIB),
+            Axis::Bytes(256, 64 * KIB),
         )
-        .between(4, FEW),
-        Recipe::of(
-            Of(AllgathervTreeBytesMany),
-            &["allgatherv"],
-            algorithms("gather_bcast", "ring"),
-            Axis::Together(KIB, 4 * MIB),
-        )
-        .between(FEW + 1, MOST),
+        .between(4, MOST),
         Recipe::of(
             Of(BcastTreeBytes),
             &["bcast"],
@@ -221,19 +206,12 @@ pub const RECIPES: [Recipe; 23] = {
         )
         .between(4, 64),
         Recipe::of(
-            Of(ReduceScatterTreeBytes),
+            Of(ReduceScatterRoundBytes),
             &["reduce_scatter"],
             algorithms("reduce_scatterv", "pairwise"),
-            Axis::Together(512, 256 * KIB),
+            Axis::Bytes(128, 64 * KIB),
         )
-        .between(4, FEW),
-        Recipe::of(
-            Of(ReduceScatterTreeBytesMany),
-            &["reduce_scatter"],
-            algorithms("reduce_scatterv", "pairwise"),
-            Axis::Together(16 * KIB, 4 * MIB),
-        )
-        .between(FEW + 1, MOST),
+        .between(4, MOST),
         Recipe::of(
             Of(AlltoallBruckBytes),
             &["alltoall"],
@@ -303,7 +281,6 @@ mod tests {
         assert_eq!(of(Bound::BoardBcastRoomBytes).sizes(2), [2, 8]);
         assert_eq!(of(Bound::BoardBcastRoomBytes).sizes(16), [2, 16, 64]);
         assert_eq!(of(Bound::AllreduceShortBytes).sizes(2), [8]);
-        assert_eq!(of(Bound::AllreduceShortBytesMany).sizes(2), [17]);
         assert_eq!(of(Bound::BoardFarBlockBytes).sizes(2), [64]);
     }
 

@@ -18,7 +18,7 @@ type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
-        bytes: Bound::AllgatherShortBytes,
+        bytes: Bound::AllgatherExchangeBytes,
         each: Bound::Zero,
         members: (Bound::Zero, Bound::AllgatherExchangeMembers),
         needs: Needs::PowerOfTwo,
@@ -26,35 +26,11 @@ pub(super) const RULES: &[Rule<Build>] = &[
     },
     Rule {
         name: "bruck",
-        bytes: Bound::AllgatherShortBytes,
+        bytes: Bound::AllgatherExchangeBytes,
         each: Bound::Zero,
         members: (Bound::Zero, Bound::AllgatherExchangeMembers),
         needs: Needs::Nothing,
         build: bruck::build,
-    },
-    Rule {
-        name: "tree",
-        bytes: Bound::AllgatherShortBytes,
-        each: Bound::Zero,
-        members: (Bound::Zero, Bound::FewMembers),
-        needs: Needs::Nothing,
-        build: tree::build,
-    },
-    Rule {
-        name: "tree",
-        bytes: Bound::AllgatherShortBytesMany,
-        each: Bound::Zero,
-        members: (Bound::FewMembers, Bound::Any),
-        needs: Needs::Nothing,
-        build: tree::build,
-    },
-    Rule {
-        name: "ring",
-        bytes: Bound::Any,
-        each: Bound::Zero,
-        members: (Bound::Zero, Bound::FewMembers),
-        needs: Needs::Nothing,
-        build: ring::build,
     },
     Rule {
         name: "ring",

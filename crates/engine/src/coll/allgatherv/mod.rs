@@ -20,18 +20,18 @@ type Build = fn(&mut Builder<'_>, &Places) -> Result<()>;
 /// below a MiB.
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
-        name: "gather_bcast",
-        bytes: Bound::AllgathervTreeBytes,
-        each: Bound::Zero,
-        members: (Bound::AllgathervTreeAbove, Bound::FewMembers),
+        name: "ring",
+        bytes: Bound::Any,
+        each: Bound::AllgathervRoundBytes,
+        members: ANY,
         needs: Needs::Nothing,
-        build: gather_bcast::build,
+        build: ring::build,
     },
     Rule {
         name: "gather_bcast",
-        bytes: Bound::AllgathervTreeBytesMany,
+        bytes: Bound::Any,
         each: Bound::Zero,
-        members: (Bound::FewMembers, Bound::Any),
+        members: (Bound::AllgathervTreeAbove, Bound::Any),
         needs: Needs::Nothing,
         build: gather_bcast::build,
     },

@@ -38,6 +38,14 @@ pub(super) const RULES: &[Rule<Build>] = &[
         build: scatter_ring::build,
     },
     Rule {
+        name: "scatter_ring",
+        bytes: Bound::Any,
+        each: Bound::BcastRoundBytes,
+        members: (Bound::BcastRingAbove, Bound::Any),
+        needs: Needs::Nothing,
+        build: scatter_ring::build,
+    },
+    Rule {
         name: "binomial",
         bytes: Bound::Any,
         each: Bound::Zero,

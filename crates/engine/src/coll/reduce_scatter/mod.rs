@@ -33,18 +33,18 @@ type Build = fn(&mut Builder<'_>, &Dealing) -> Result<()>;
 /// By the bytes of all blocks.
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
-        name: "reduce_scatterv",
-        bytes: Bound::ReduceScatterTreeBytes,
-        each: Bound::Zero,
-        members: (Bound::ReduceScatterTreeAbove, Bound::FewMembers),
-        needs: Needs::Nothing,
-        build: reduce_scatterv::build,
+        name: "pairwise",
+        bytes: Bound::Any,
+        each: Bound::ReduceScatterRoundBytes,
+        members: ANY,
+        needs: Needs::Commutative,
+        build: pairwise::build,
     },
     Rule {
         name: "reduce_scatterv",
-        bytes: Bound::ReduceScatterTreeBytesMany,
+        bytes: Bound::Any,
         each: Bound::Zero,
-        members: (Bound::FewMembers, Bound::Any),
+        members: (Bound::ReduceScatterTreeAbove, Bound::Any),
         needs: Needs::Nothing,
         build: reduce_scatterv::build,
     },
