@@ -57,6 +57,8 @@ pub struct Options {
     pub protocol: Option<&'static str>,
     /// How ranks wait, if it was said.
     pub wait: Option<&'static str>,
+    /// Where the profile of this machine is, if said.
+    pub profile: Option<PathBuf>,
     /// How output looks and where it goes.
     pub output: OutputStyle,
     /// The name of the initial error handler, if said.
@@ -218,6 +220,15 @@ const FLAGS: &[Flag] = &[
         }),
         help: "how a rank waits: it spins for CORELACE_SPIN_US microseconds (4000) at most and then sleeps (adaptive, the default); it never \
                sleeps; it sleeps at once",
+    },
+    Flag {
+        names: &["profile"],
+        effect: Effect::Job("FILE", |options, value| {
+            let _: () = options.profile = Some(value.into());
+            Ok(())
+        }),
+        help: "where protocols and collectives change their way on this machine, from corelace bench --tune (default CORELACE_PROFILE, \
+               else as built in)",
     },
     Flag {
         names: &["x"],
@@ -546,14 +557,19 @@ fn find(word: &OsStr) -> Result<(&'static Flag, String, Option<OsString>), Strin
         return Ok((&FLAGS[0], format!("-{}", String::from_utf8_lossy(&name[..digits])), Some(ranks)));
     }
     let name = String::from_utf8_lossy(name);
-    let nearest = all().flat_map(|flag| flag.names).min_by_key(|known| distance(&name, known));
-    let nearest = nearest.filter(|known| distance(&name, known) <= known.len().max(3) / 2);
+    let nearest = nearest(&name, all().flat_map(|flag| flag.names).copied());
     let nearest = nearest.map(|known| format!("; did you mean {}?", dashed(known))).unwrap_or_default();
     Err(format!("unknown flag {written}{nearest} (mpirun --help lists all)"))
 }
 
 fn all() -> impl Iterator<Item = &'static Flag> {
     FLAGS.iter().chain(foreign::FLAGS)
+}
+
+/// The known word that is most like this one, if one is.
+pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let nearest = known.min_by_key(|known| distance(word, known));
+    nearest.filter(|known| distance(word, known) <= known.len().max(3) / 2)
 }
 
 /// How many letters have to be changed, added or taken away to make one word of another.

@@ -17,6 +17,7 @@ mod keys;
 mod lab;
 mod nodes;
 mod prefix;
+mod profile;
 mod replay;
 mod report;
 mod reproduce;

@@ -9,6 +9,7 @@ use sim::Chip;
 use sim::chip::Description;
 
 use crate::flags::{self, ChipOptions, Options, Part};
+use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
 use crate::{compile, count, nodes, prefix};
 
@@ -79,6 +80,10 @@ fn job(
     let counted = model.as_ref().is_some_and(count::is_usual)
         && !chip_options.uncounted
         && chip_options.scale.is_none();
+    if let Some(profile) = Profile::wanted(options.profile.as_deref())? {
+        let variables = profile.environment(mode == Mode::Process, |name| std::env::var_os(name).is_some());
+        options.environment.splice(0..0, variables);
+    }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();

@@ -1,27 +1,37 @@
-//! `corelace vars`: the variables and events of the tools interface (MPI chapter 15), from the table that the library itself serves.
+//! `corelace vars`: the variables and events of the tools interface (MPI chapter 15), from the table that the library itself serves; and the bounds of collectives that are in force.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use clap::Args;
+use runtime::Bounds;
 use runtime::variables::{
     Audience, Bind, CATEGORIES, Class, Control, EVENTS, Event, PERFORMANCE, Performance, Scope, Topic,
     Values, controls,
 };
 use serde_json::json;
 
-/// Lists the control variables with the environment variables that set them, the performance variables and the events.
+use crate::profile::Profile;
+
+/// Lists the control variables with the environment variables that set them, the performance variables and the events, and where collectives change their way.
 #[derive(Args)]
 pub struct VarsArgs {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// Bounds as in this profile (default CORELACE_PROFILE, else as built in)
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// Only those whose names contain this
     name: Option<String>,
 }
 
 pub fn main(arguments: &VarsArgs) -> Result<u8, String> {
     let wanted = |name: &str| arguments.name.as_ref().is_none_or(|part| name.contains(part.as_str()));
+    let profile = Profile::wanted(arguments.profile.as_deref())?;
+    let bounds = bounds(profile.as_ref()).into_iter().filter(|bound| wanted(bound.name)).collect();
     let found = Found {
+        bounds,
         controls: controls().iter().filter(|control| wanted(&control.name)).collect(),
         performance: PERFORMANCE.iter().filter(|variable| wanted(variable.name)).collect(),
         events: EVENTS.iter().filter(|event| wanted(event.name)).collect(),
@@ -30,7 +40,31 @@ pub fn main(arguments: &VarsArgs) -> Result<u8, String> {
     Ok(0)
 }
 
+/// A bound in force.
+struct InForce {
+    name: &'static str,
+    value: u64,
+    built_in: u64,
+    what: &'static str,
+    /// The profile that says so.
+    from: Option<String>,
+}
+
+/// All bounds, and where their values come from.
+fn bounds(profile: Option<&Profile>) -> Vec<InForce> {
+    let of = |named: &runtime::NamedBound| {
+        let said = profile.and_then(|profile| {
+            let said = profile.bounds.iter().find(|(bound, _)| *bound == named.bound)?;
+            Some((said.1, profile.file.display().to_string()))
+        });
+        let (value, from) = said.map_or((named.built_in, None), |(value, file)| (value, Some(file)));
+        InForce { name: named.name, value, built_in: named.built_in, what: named.what, from }
+    };
+    Bounds::TABLE.iter().map(of).collect()
+}
+
 struct Found {
+    bounds: Vec<InForce>,
     controls: Vec<&'static Control>,
     performance: Vec<&'static Performance>,
     events: Vec<&'static Event>,
@@ -78,6 +112,17 @@ impl Found {
             [event.name.to_owned(), kind, event.what.to_owned()]
         };
         section("Events (MPI_T_event_…)", self.events.iter().map(event).collect());
+        let bound = |bound: &InForce| {
+            let from = match &bound.from {
+                Some(file) => format!("{file}, built in {}", bound.built_in),
+                None => "built in".to_owned(),
+            };
+            [bound.name.to_owned(), format!("{} ({from})", bound.value), bound.what.to_owned()]
+        };
+        section(
+            "Bounds of collectives (mpirun --profile FILE, made by corelace bench --tune)",
+            self.bounds.iter().map(bound).collect(),
+        );
         out
     }
 
@@ -123,10 +168,20 @@ impl Found {
                 "category": category(event.topic),
             })
         };
+        let bound = |bound: &InForce| {
+            json!({
+                "name": bound.name,
+                "value": bound.value,
+                "built_in": bound.built_in,
+                "from": bound.from.as_deref().unwrap_or("built in"),
+                "what": bound.what,
+            })
+        };
         let all = json!({
             "control": self.controls.iter().map(control).collect::<Vec<_>>(),
             "performance": self.performance.iter().map(performance).collect::<Vec<_>>(),
             "events": self.events.iter().map(event).collect::<Vec<_>>(),
+            "bounds": self.bounds.iter().map(bound).collect::<Vec<_>>(),
         });
         format!("{all:#}\n")
     }

@@ -44,6 +44,7 @@ pub use rank::probe::{Message, MessageId};
 pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
 pub use rank::window::{Aim, Backing, Window};
+pub use values::bounds::{Bound, Bounds, Named};
 pub use values::comm::{Comm, Comparison};
 pub use values::counted_work::CountedWork;
 pub use values::datatype::Datatype;

@@ -28,13 +28,13 @@ mod turnstile;
 pub mod variables;
 
 pub use answers::{Origin, Site, Witness};
-pub use engine::Protocol;
+pub use engine::{Bound, Bounds, Named as NamedBound, Protocol};
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
 pub use lanes::{Lane, Lanes};
 pub use observe::Wish;
 pub use settings::{
-    CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
-    WAIT_VARIABLE, WAITS, is_agent_wanted, is_check_wanted, lanes_wanted,
+    BOUNDS_VARIABLE, CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings,
+    SettingsError, WAIT_VARIABLE, WAITS, is_agent_wanted, is_check_wanted, lanes_wanted,
 };
 pub use turnstile::{Turnstile, TurnstileGate};

@@ -2,11 +2,12 @@
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
 //! never silently the default. So is the algorithm of every collective that has several (`CORELACE_BCAST_ALGORITHM`). `CORELACE_CHECK` asks for checks of how the program uses MPI. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
-//! `CORELACE_WAIT` and `CORELACE_SPIN_US` say how ranks wait.
+//! `CORELACE_WAIT` and `CORELACE_SPIN_US` say how ranks wait. `CORELACE_BOUNDS` is the list that `mpirun` makes of a profile.
 
 use std::fmt;
+use std::sync::OnceLock;
 
-use engine::{Protocol, Rank, Tuning};
+use engine::{Bounds, Protocol, Rank, Tuning};
 use fabric::{Fabric, Route};
 use ring::patience::{LIMIT_NS, Manner};
 
@@ -14,6 +15,9 @@ use crate::variables::{Control, Setting, Values, controls};
 
 /// The environment variable that names a protocol; `mpirun --protocol` sets it.
 pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
+
+/// The environment variable that says where collectives change their way: all bounds in the order of their table, separated by commas. `mpirun` makes it of a profile.
+pub const BOUNDS_VARIABLE: &str = "CORELACE_BOUNDS";
 
 /// The environment variable that asks for a thread of the library's that makes progress while the program computes.
 pub const AGENT_VARIABLE: &str = "CORELACE_AGENT";
@@ -45,6 +49,8 @@ pub struct Settings {
     tuning: Vec<(&'static str, usize)>,
     /// Collectives and their algorithms.
     algorithms: Vec<(&'static str, &'static str)>,
+    /// Where collectives change their way, if not where they usually do.
+    bounds: Option<&'static Bounds>,
     /// Whether processes may read each other's memory (cross-memory attach).
     pub cma: bool,
     /// Which protocol carries messages.
@@ -88,6 +94,7 @@ impl Settings {
                 algorithms.extend(algorithm(control, value)?.map(|name| (collective, name)));
             }
         }
+        let bounds = lookup(BOUNDS_VARIABLE).map(bounds).transpose()?;
         let cma = cma(lookup(CMA_VARIABLE))?;
         let protocol = match lookup(PROTOCOL_VARIABLE) {
             None => Protocol::Auto,
@@ -102,7 +109,7 @@ impl Settings {
         InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
         lanes(lookup(LANES_VARIABLE))?;
         let manner = manner(lookup(WAIT_VARIABLE), lookup(SPIN_VARIABLE))?;
-        Ok(Settings { tuning, algorithms, cma, protocol, manner })
+        Ok(Settings { tuning, algorithms, bounds, cma, protocol, manner })
     }
 
     /// Reads the settings of this process.
@@ -129,8 +136,11 @@ impl Settings {
         self.tuning_of(&fabric_shm::tuning::ROUTES.own)
     }
 
-    /// Lets a rank prefer the algorithms that the user has named.
+    /// Lets a rank prefer the algorithms that the user has named, and have the bounds of the profile.
     pub(crate) fn prefer(&self, rank: &Rank) {
+        if let Some(bounds) = self.bounds {
+            rank.set_bounds(bounds);
+        }
         for (collective, algorithm) in &self.algorithms {
             rank.prefer_algorithm(collective, Some(algorithm));
         }
@@ -154,6 +164,20 @@ fn algorithm(control: &Control, value: String) -> Result<Option<&'static str>, S
             expected: format!("one of: {}", known.join(" ")),
         }),
     }
+}
+
+/// The bounds of a list. A process has one list, and keeps it once for all of its ranks.
+fn bounds(list: String) -> Result<&'static Bounds, SettingsError> {
+    static SHARED: OnceLock<Bounds> = OnceLock::new();
+    let read = Bounds::read(&list).ok_or_else(|| SettingsError {
+        variable: BOUNDS_VARIABLE.into(),
+        value: list,
+        expected: format!(
+            "{} numbers, as mpirun of this version makes them of a profile",
+            Bounds::TABLE.len()
+        ),
+    })?;
+    Ok(SHARED.get_or_init(|| read))
 }
 
 fn cma(value: Option<String>) -> Result<bool, SettingsError> {
@@ -342,6 +366,17 @@ mod tests {
             error.starts_with("CORELACE_BCAST_ALGORITHM is \"magic\", expected one of: auto "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn bounds_are_a_list_of_all_of_them() {
+        let read = |list: String| Settings::read(move |name| (name == BOUNDS_VARIABLE).then(|| list.clone()));
+        let built_in: Vec<String> = Bounds::BUILT_IN.values().iter().map(u64::to_string).collect();
+        assert_eq!(read(built_in.join(",")).unwrap().bounds, Some(&Bounds::BUILT_IN));
+        let error = read("4,8".into()).unwrap_err().to_string();
+        let expected =
+            format!("{} numbers, as mpirun of this version makes them of a profile", built_in.len());
+        assert_eq!(error, format!("CORELACE_BOUNDS is \"4,8\", expected {expected}"));
     }
 
     #[test]

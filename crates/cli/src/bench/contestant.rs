@@ -159,6 +159,17 @@ impl Contestant {
         }
     }
 
+    /// Runs a program of ours that is no case of a suite.
+    pub fn run_program(
+        &self,
+        installation: &Installation,
+        program: Program,
+        ranks: u32,
+        turn: &Turn<'_>,
+    ) -> Result<Printed, String> {
+        self.run(installation, &Case::aside(program, ranks), turn)
+    }
+
     /// Runs a program and reads its figures.
     pub fn run(&self, installation: &Installation, case: &Case, turn: &Turn<'_>) -> Result<Printed, String> {
         let program = match &installation.programs[case.program.file] {
@@ -173,8 +184,8 @@ impl Contestant {
         if case.is_traced {
             launch.arg("--trace").arg(program.with_extension("trace"));
         }
-        launch.arg(program).arg(if turn.quick { "1" } else { "0" });
-        launch.envs(turn.environment.iter().map(|(name, value)| (*name, value)));
+        launch.arg(program).arg(if turn.quick { "1" } else { "0" }).args(turn.arguments);
+        launch.envs(turn.environment.iter().map(|(name, value)| (name, value)));
         let (said, complained) = (turn.workshop.join("said"), turn.workshop.join("complained"));
         let file = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
         launch.stdin(Stdio::null()).stdout(file(&said)?).stderr(file(&complained)?);
@@ -210,7 +221,9 @@ pub struct Turn<'t> {
     pub quick: bool,
     pub limit: Duration,
     pub runners: &'t Runners,
-    pub environment: &'t [(&'static str, OsString)],
+    pub environment: &'t [(String, OsString)],
+    /// What the program is called with behind the usual argument.
+    pub arguments: &'t [String],
 }
 
 impl Printed {

@@ -54,8 +54,9 @@ pub fn breakdown(
 ) -> Result<String, String> {
     let (case, taker) = asked(plan)?;
     let library = named_library(prefix, workshop)?;
-    let environment = &[("LD_PRELOAD", library.into_os_string())];
-    let turn = Turn { workshop, quick: plan.quick, limit: plan.limit, runners, environment };
+    let environment = &[("LD_PRELOAD".to_owned(), library.into_os_string())];
+    let (quick, limit) = (plan.quick, plan.limit);
+    let turn = Turn { workshop, quick, limit, runners, environment, arguments: &[] };
     let printed = taker.run(&plan.installations[taker.installation], case, &turn)?;
     match printed.failure {
         Some(failure) => Err(format!("--breakdown: {}: {}", case.program.file, failure.long)),

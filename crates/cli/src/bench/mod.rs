@@ -5,6 +5,7 @@
 //! `baseline` lets them.
 
 mod baseline;
+mod cliffs;
 mod contestant;
 mod document;
 mod figure;
@@ -18,6 +19,7 @@ mod statistics;
 mod suite;
 mod table;
 mod targets;
+mod tune;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -43,9 +45,18 @@ pub struct BenchArgs {
     /// Rounds; in each every contestant takes its turn.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// A program that takes longer is ended, and not run again with that contestant.
-    #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
-    limit: u64,
+    /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune or --cliffs, the time for all of it (default 900).
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Measure on this machine where one way of doing a collective, or of sending a message, becomes quicker than another, and say what a profile gains.
+    #[arg(long, conflicts_with_all = ["suites", "against", "ranks", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
+    tune: bool,
+    /// Look for cliffs: allreduce, bcast, allgather and alltoall of 8 bytes to 4 MiB on 2 to 16 ranks that take more than twice the time of a call with hardly less to do.
+    #[arg(long, conflicts_with_all = ["tune", "suites", "against", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
+    cliffs: bool,
+    /// With --tune: write the profile into this file, which `mpirun --profile` reads.
+    #[arg(long, value_name = "FILE.toml", requires = "tune")]
+    output: Option<PathBuf>,
     /// A tenth of the repetitions: a look rather than a measurement.
     #[arg(long)]
     quick: bool,
@@ -80,6 +91,24 @@ const MISSED: u8 = 1;
 
 /// Runs the benchmark with this installation as the first contestant.
 pub fn main(args: &BenchArgs) -> Result<u8, String> {
+    if args.tune {
+        return tune::main(&tune::Wish {
+            rounds: args.rounds,
+            quick: args.quick,
+            limit: Duration::from_secs(args.limit.unwrap_or(900)),
+            only: args.only.as_deref(),
+            output: args.output.as_deref(),
+        });
+    }
+    if args.cliffs {
+        return cliffs::main(&cliffs::Wish {
+            rounds: args.rounds,
+            quick: args.quick,
+            limit: Duration::from_secs(args.limit.unwrap_or(900)),
+            only: args.only.as_deref(),
+            ranks: &args.ranks[0],
+        });
+    }
     // What is to be compared with is read first: a measurement may take an hour.
     let before = args.baseline.as_deref().map(|file| Run::read("--baseline", file)).transpose()?;
     let Measured { run, breakdown, interrupted } = match &args.from {
@@ -160,7 +189,7 @@ fn measured(args: &BenchArgs) -> Result<Measured, String> {
         installations,
         rounds: args.rounds,
         quick: args.quick,
-        limit: Duration::from_secs(args.limit),
+        limit: Duration::from_secs(args.limit.unwrap_or(120)),
         only: args.only.as_deref(),
     };
     if args.breakdown {

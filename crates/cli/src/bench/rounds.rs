@@ -42,7 +42,7 @@ impl Plan<'_> {
         let how = (self.rounds, self.quick);
         let mut run = Run::new(machine::now(), Machine::this(), how, entries.collect());
         let (quick, limit) = (self.quick, self.limit);
-        let turn = Turn { workshop, quick, limit, runners, environment: &[] };
+        let turn = Turn { workshop, quick, limit, runners, environment: &[], arguments: &[] };
         let mut figures = Figures::default();
         let mut retired: Vec<Retired<'_>> = Vec::new();
         let pairs = self.pairs();

@@ -75,6 +75,11 @@ impl Case {
         Case { suite, program, ranks, takers: Takers::Everybody, prints, is_timed: false, is_traced: false }
     }
 
+    /// A program that is run for something else than a table.
+    pub const fn aside(program: Program, ranks: u32) -> Case {
+        Case::new(COLL, program, ranks, &[]).by(Takers::Ours)
+    }
+
     const fn by(self, takers: Takers) -> Case {
         Case { takers, ..self }
     }
@@ -164,6 +169,9 @@ const CASES: [Case; 30] = [
     Case { is_traced: true, ..Case::new(TRACE, program!("traced.c"), 2, &["trace"]).by(Takers::Ours) },
     Case::new(FILES, program!("files.c"), 4, FILE_FIGURES),
 ];
+
+/// The program that looks where one way of doing something becomes quicker than another.
+pub const CROSSING: Program = program!("crossing.c");
 
 /// The program that counts instructions.
 pub const COUNTED: Program = program!("instructions.c");

@@ -10,6 +10,8 @@
 mod accumulator;
 mod algorithms;
 mod arguments;
+#[cfg(all(test, not(loom)))]
+mod cost;
 mod halving;
 mod members;
 mod prelude;

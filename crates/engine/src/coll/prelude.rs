@@ -2,6 +2,7 @@
 
 pub(super) use crate::coll::select::{Rule, choose};
 pub(super) use crate::schedule::{Builder, Steps, Workshop};
+pub(super) use crate::values::bounds::Bound;
 pub(super) use crate::values::comm::Comm;
 pub(super) use crate::values::error::{Error, Result};
 pub(super) use crate::values::ids::Root;

@@ -3,22 +3,26 @@
 //! The numbers weigh two machines. Where members share cores (fibers of one worker), every message costs a switch, so trees with
 //! 2(p - 1) messages in all beat exchanges with p log p (measured on one core: 8 B all-reduction of 8 members 7.7 us against
 //! 14.9, of 64 members 62 us against 246); where every member has a core, exchanges take half the rounds. The tree loses at most
-//! a factor of two there, so only small communicators take the exchange. Large messages take what moves the fewest bytes.
+//! a factor of two there, so only small communicators take the exchange. Large messages take what moves the fewest bytes. An algorithm whose messages grow with the
+//! members asks for so many bytes for each of them that a message is worth it; with a limit of members instead, one member more would cost five times as much.
+//!
+//! The numbers themselves have names ([`Bound`]), so that a job may run with those of its machine.
 
 use alloc::boxed::Box;
 
 use crate::schedule::Workshop;
+use crate::values::bounds::{Bound, Bounds};
 
 /// One line of a table.
 pub(super) struct Rule<F: 'static> {
     /// What users call the algorithm.
     pub name: &'static str,
     /// For at most this many bytes.
-    pub bytes: u64,
+    pub bytes: Bound,
     /// For at least this many bytes for each member: what an algorithm asks for whose rounds grow with the members.
-    pub each: u64,
-    /// For at least and at most this many members.
-    pub members: (u32, u32),
+    pub each: Bound,
+    /// For more than the first and at most the second of these members.
+    pub members: (Bound, Bound),
     /// What the algorithm cannot do without.
     pub needs: Needs,
     /// Writes the schedule.
@@ -83,13 +87,7 @@ impl Offer {
 }
 
 /// Every size.
-pub(super) const ANY: (u32, u32) = (0, u32::MAX);
-
-/// Few enough for as many rounds as there are members.
-pub(super) const FEW: (u32, u32) = (0, 16);
-
-/// Bytes for each of many members that are worth a round: the message of a round costs about as much as copying them.
-pub(super) const WORTH_A_ROUND: u64 = 16 << 10;
+pub(super) const ANY: (Bound, Bound) = (Bound::Zero, Bound::Any);
 
 /// The algorithm for a call.
 #[inline]
@@ -104,16 +102,18 @@ pub(super) fn choose<F: Copy>(
     {
         return rule.build;
     }
-    by_table(rules, offer).build
+    by_table(rules, shop.schedules.bounds(), offer).build
 }
 
 /// The rule for a call. The last rule of every table fits always.
 #[inline]
-fn by_table<F>(rules: &'static [Rule<F>], offer: Offer) -> &'static Rule<F> {
+fn by_table<F>(rules: &'static [Rule<F>], bounds: &Bounds, offer: Offer) -> &'static Rule<F> {
+    let members = u64::from(offer.members);
     let fits = |rule: &&Rule<F>| {
-        offer.bytes <= rule.bytes
-            && offer.bytes >= rule.each * u64::from(offer.members)
-            && (rule.members.0..=rule.members.1).contains(&offer.members)
+        offer.bytes <= bounds.get(rule.bytes)
+            && offer.bytes >= bounds.get(rule.each).saturating_mul(members)
+            && members > bounds.get(rule.members.0)
+            && members <= bounds.get(rule.members.1)
             && offer.meets(rule.needs)
             && (rule.needs != Needs::Multicast || offer.reach == Reach::Pays)
     };
@@ -132,13 +132,28 @@ mod tests {
 
     #[test]
     fn a_thousand_members_with_little_data_take_no_algorithm_of_a_thousand_rounds() {
+        fn chosen<F>(rules: &'static [Rule<F>], offer: Offer) -> &'static str {
+            by_table(rules, &Bounds::BUILT_IN, offer).name
+        }
         for block in [1, 256, 272, 1000] {
             let offer = Offer::data(1000 * block, 1000);
-            assert_eq!(by_table(allgather::RULES, offer).name, "tree", "{block} bytes each");
-            assert_eq!(by_table(allgatherv::RULES, offer).name, "gather_bcast", "{block} bytes each");
-            assert_eq!(by_table(reduce_scatter::RULES, offer).name, "reduce_scatterv", "{block} bytes each");
+            assert_eq!(chosen(allgather::RULES, offer), "tree", "{block} bytes each");
+            assert_eq!(chosen(allgatherv::RULES, offer), "gather_bcast", "{block} bytes each");
+            assert_eq!(chosen(reduce_scatter::RULES, offer), "reduce_scatterv", "{block} bytes each");
         }
-        assert_eq!(by_table(allgather::RULES, Offer::data(1000 * (16 << 10), 1000)).name, "ring");
-        assert_eq!(by_table(allgather::RULES, Offer::data(1 << 20, 8)).name, "ring");
+        assert_eq!(chosen(allgather::RULES, Offer::data(1000 * (16 << 10), 1000)), "ring");
+        assert_eq!(chosen(allgather::RULES, Offer::data(1 << 20, 8)), "ring");
+    }
+
+    #[test]
+    fn another_bound_is_another_choice() {
+        let mut bounds = Bounds::BUILT_IN;
+        let name = |bounds: &Bounds| by_table(allgather::RULES, bounds, Offer::data(1 << 20, 8)).name;
+        assert_eq!(name(&bounds), "ring");
+        bounds.set(Bound::AllgatherRoundBytes, 1 << 20);
+        assert_eq!(name(&bounds), "tree");
+        bounds.set(Bound::AllgatherExchangeMembers, 8);
+        bounds.set(Bound::AllgatherExchangeBytes, 1 << 20);
+        assert_eq!(name(&bounds), "recursive_doubling");
     }
 }

@@ -16,6 +16,7 @@ use crate::lane::signals;
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
 use crate::schedule::{Call, Dealing, Steps};
+use crate::values::bounds::Bounds;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;
@@ -481,6 +482,11 @@ impl Rank {
         let Some((collective, algorithm)) = coll::find_algorithm(collective, algorithm) else { return false };
         self.lane.schedules.prefer(collective, algorithm);
         true
+    }
+
+    /// Changes where collectives change their way, for those that begin from now on. All members must have the same.
+    pub fn set_bounds(&self, bounds: &'static Bounds) {
+        self.lane.schedules.set_bounds(bounds);
     }
 
     /// The algorithms of each collective that has several, in the order of its table.

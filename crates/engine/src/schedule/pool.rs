@@ -8,6 +8,7 @@ use core::cell::{Cell, RefCell};
 use fabric::{Budget, Fabric};
 
 use super::steps::{Identity, Schedule, Steps};
+use crate::values::bounds::Bounds;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::request::RequestId;
 
@@ -36,6 +37,8 @@ pub(crate) struct Schedules {
     pub(crate) passed: Cell<Option<Identity>>,
     /// Algorithms that the user prefers: (collective, algorithm).
     preferred: RefCell<Vec<(&'static str, &'static str)>>,
+    /// Where collectives change their way.
+    bounds: Cell<&'static Bounds>,
 }
 
 impl Schedules {
@@ -50,6 +53,7 @@ impl Schedules {
             byte: Datatype::basic(Basic::Byte),
             passed: Cell::new(None),
             preferred: RefCell::default(),
+            bounds: Cell::new(&Bounds::BUILT_IN),
         }
     }
 
@@ -65,9 +69,20 @@ impl Schedules {
         preferred.extend(algorithm.map(|algorithm| (collective, algorithm)));
     }
 
-    /// Takes over what other schedules prefer.
+    /// Takes over what other schedules prefer, and their bounds.
     pub fn prefer_like(&self, other: &Schedules) {
+        self.bounds.set(other.bounds());
         self.preferred.replace(other.preferred.borrow().clone());
+    }
+
+    /// Where collectives change their way.
+    #[inline]
+    pub fn bounds(&self) -> &'static Bounds {
+        self.bounds.get()
+    }
+
+    pub fn set_bounds(&self, bounds: &'static Bounds) {
+        self.bounds.set(bounds);
     }
 
     /// True if the user prefers any.

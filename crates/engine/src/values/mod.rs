@@ -1,5 +1,6 @@
 //! The lowest floor: values that everything above speaks of. Nothing here has a rank's state, talks to a peer or waits.
 
+pub(crate) mod bounds;
 pub(crate) mod choice;
 pub mod comm;
 pub(crate) mod contexts;

@@ -7,7 +7,7 @@ mod tree;
 
 use super::arguments;
 use super::prelude::*;
-use super::select::{ANY, FEW, Needs, Offer, WORTH_A_ROUND};
+use super::select::{ANY, Needs, Offer};
 
 pub(super) const NAME: &str = "allgather";
 
@@ -18,46 +18,36 @@ type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
-        bytes: 64 << 10,
-        each: 0,
-        members: (0, 4),
+        bytes: Bound::AllgatherExchangeBytes,
+        each: Bound::Zero,
+        members: (Bound::Zero, Bound::AllgatherExchangeMembers),
         needs: Needs::PowerOfTwo,
         build: doubling::build,
     },
     Rule {
         name: "bruck",
-        bytes: 64 << 10,
-        each: 0,
-        members: (0, 4),
+        bytes: Bound::AllgatherExchangeBytes,
+        each: Bound::Zero,
+        members: (Bound::Zero, Bound::AllgatherExchangeMembers),
         needs: Needs::Nothing,
         build: bruck::build,
     },
     Rule {
-        name: "tree",
-        bytes: 64 << 10,
-        each: 0,
-        members: (5, 16),
-        needs: Needs::Nothing,
-        build: tree::build,
-    },
-    Rule {
-        name: "tree",
-        bytes: 256 << 10,
-        each: 0,
-        members: (17, u32::MAX),
-        needs: Needs::Nothing,
-        build: tree::build,
-    },
-    Rule { name: "ring", bytes: u64::MAX, each: 0, members: FEW, needs: Needs::Nothing, build: ring::build },
-    Rule {
         name: "ring",
-        bytes: u64::MAX,
-        each: WORTH_A_ROUND,
+        bytes: Bound::Any,
+        each: Bound::AllgatherRoundBytes,
         members: ANY,
         needs: Needs::Nothing,
         build: ring::build,
     },
-    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "tree",
+        bytes: Bound::Any,
+        each: Bound::Zero,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
 ];
 
 pub(crate) fn plan(

@@ -20,22 +20,29 @@ type Build = fn(&mut Builder<'_>, &Places) -> Result<()>;
 /// below a MiB.
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
+        name: "ring",
+        bytes: Bound::Any,
+        each: Bound::AllgathervRoundBytes,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ring::build,
+    },
+    Rule {
         name: "gather_bcast",
-        bytes: 64 << 10,
-        each: 0,
-        members: (4, 16),
+        bytes: Bound::Any,
+        each: Bound::Zero,
+        members: (Bound::AllgathervTreeAbove, Bound::Any),
         needs: Needs::Nothing,
         build: gather_bcast::build,
     },
     Rule {
-        name: "gather_bcast",
-        bytes: 1 << 20,
-        each: 0,
-        members: (17, u32::MAX),
+        name: "ring",
+        bytes: Bound::Any,
+        each: Bound::Zero,
+        members: ANY,
         needs: Needs::Nothing,
-        build: gather_bcast::build,
+        build: ring::build,
     },
-    Rule { name: "ring", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: ring::build },
 ];
 
 pub(crate) fn plan(

@@ -13,13 +13,20 @@ type Build = fn(&mut Builder<'_>);
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "dissemination",
-        bytes: 0,
-        each: 0,
-        members: (0, 4),
+        bytes: Bound::Any,
+        each: Bound::Zero,
+        members: (Bound::Zero, Bound::BarrierExchangeMembers),
         needs: Needs::Nothing,
         build: dissemination::build,
     },
-    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "tree",
+        bytes: Bound::Any,
+        each: Bound::Zero,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
 ];
 
 pub(crate) fn plan(shop: Workshop<'_>, comm: &Comm) -> Result<Steps> {

@@ -23,16 +23,16 @@ type Build = fn(&mut Builder<'_>, &Gathering) -> Result<()>;
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
-        bytes: 4 << 10,
-        each: 0,
-        members: (3, u32::MAX),
+        bytes: Bound::GatherTreeBytes,
+        each: Bound::Zero,
+        members: (Bound::GatherTreeAbove, Bound::Any),
         needs: Needs::Nothing,
         build: binomial::build,
     },
     Rule {
         name: "linear",
-        bytes: u64::MAX,
-        each: 0,
+        bytes: Bound::Any,
+        each: Bound::Zero,
         members: ANY,
         needs: Needs::Nothing,
         build: linear::build,

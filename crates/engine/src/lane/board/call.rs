@@ -7,11 +7,12 @@ use crate::lane::asked::Asked;
 use crate::lane::board::{self, hall, long, short, slots};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps};
+use crate::values::bounds::{Bound, Bounds};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::ContextId;
 use crate::values::memory::Region;
-use crate::values::memory::board::Board;
+use crate::values::memory::board::{Board, NOTE_BYTES};
 use crate::values::op::Op;
 
 /// How a board serves a call.
@@ -29,22 +30,14 @@ enum Form {
     Chain,
 }
 
-/// Longest broadcast that goes by a room: from here on a copy out of the root's memory, which needs the system, takes less time than two.
-const BCAST_SHORT: u64 = 16 << 10;
-
-/// Longest block that goes by a room.
-const BLOCK_SHORT: u64 = 4 << 10;
-
-/// Shortest block, or slice of an all-reduction, that is read where it lies if that costs no call of the system: to meet once more costs as much as its copy.
-const NEAR_LONG: u64 = 2 << 10;
-
-/// Shortest block that is worth a call of the system of its own.
-const BLOCK_LONG: u64 = 1 << 10;
+// Where forms change (`values/bounds.rs` has the numbers). From `BoardBcastRoomBytes` on a copy out of the root's memory, which needs the system, takes less time than two;
+// a block of `BoardFarBlockBytes` is worth a call of the system of its own. Where reading costs no such call, `BoardNearBlockBytes` is the shortest block, or slice of an
+// all-reduction, that is read where it lies: to meet once more costs as much as its copy.
 
 impl Call {
     /// True if a board of so many members, with rooms of so many bytes, can serve it. All members come to the same answer, by what they agree on.
     #[inline]
-    pub(super) fn suits_board(&self, members: u32, room: u64) -> bool {
+    pub(super) fn suits_board(&self, bounds: &Bounds, members: u32, room: u64) -> bool {
         let bytes = self.bytes();
         let together = bytes.saturating_mul(members.into());
         match self {
@@ -56,38 +49,40 @@ impl Call {
             Call::Allreduce { value, op, .. } => is_plain(value, op),
             Call::Reduce { value, op, .. } | Call::Scan { value, op, .. } => is_plain(value, op),
             Call::ReduceScatter { dealing, op, .. } => is_plain(&dealing.value, op),
-            Call::Alltoall { .. } => together <= room || bytes >= BLOCK_LONG,
+            Call::Alltoall { .. } => together <= room || bytes >= bounds.get(Bound::BoardFarBlockBytes),
         }
     }
 
     /// True if it goes by the rooms of a board that serves it, or by notes.
-    fn fits(&self, board: &Board) -> bool {
+    fn fits(&self, bounds: &Bounds, board: &Board) -> bool {
         let (bytes, members, room) = (self.bytes(), board.members(), board.room());
         let together = bytes.saturating_mul(members.into());
+        let (near, block) = (bounds.get(Bound::BoardNearBlockBytes), bounds.get(Bound::BoardBlockRoomBytes));
         match self {
+            // Whatever the bounds are: members may do these at once.
+            _ if self.root().is_some() && bytes <= NOTE_BYTES && together <= room => true,
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
-                together <= room && bytes < NEAR_LONG
+                together <= room && bytes < near
             }
             Call::Allreduce { .. } | Call::ReduceScatter { .. } if board.ways.near => {
-                bytes <= room && bytes < NEAR_LONG * u64::from(members)
+                bytes <= room && bytes < near.saturating_mul(members.into())
             }
-            Call::Bcast { .. } => bytes <= room.min(BCAST_SHORT),
+            Call::Bcast { .. } => bytes <= room.min(bounds.get(Bound::BoardBcastRoomBytes)),
             Call::Allreduce { .. } | Call::ReduceScatter { .. } => bytes <= room,
-            Call::Allgather { .. } => bytes <= room.min(BLOCK_SHORT),
+            Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
-            Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(BLOCK_SHORT),
             Call::Scan { .. } => board::scan::is_short(bytes, room),
             Call::Barrier => true,
         }
     }
 
     /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
-    fn form(&self, board: &Board) -> Option<Form> {
+    fn form(&self, bounds: &Bounds, board: &Board) -> Option<Form> {
         if let Some(slots) = slots::of(self, board) {
             return Some(Form::Slots(slots));
         }
         match self {
-            _ if self.fits(board) => Some(Form::Short),
+            _ if self.fits(bounds, board) => Some(Form::Short),
             Call::Scan { .. } => Some(Form::Chain),
             Call::Allreduce { .. } | Call::Reduce { .. } | Call::ReduceScatter { .. } if board.ways.hall => {
                 Some(Form::Hall)
@@ -98,8 +93,10 @@ impl Call {
     }
 
     /// True if a board serves it while the rank makes progress: by rooms, whatever the blocking form goes by.
-    pub(super) fn goes_on(&self, board: &Board) -> bool {
-        self.suits_board(board.members(), board.room()) && self.fits(board) && !short::is_sliced(self, board)
+    pub(super) fn goes_on(&self, bounds: &Bounds, board: &Board) -> bool {
+        self.suits_board(bounds, board.members(), board.room())
+            && self.fits(bounds, board)
+            && !short::is_sliced(self, board)
     }
 
     /// The same by messages.
@@ -168,11 +165,14 @@ impl Call {
         if matches!(self, Call::Barrier) && !lane.may_board(comm, self.name()) {
             return Ok(None);
         }
+        let bounds = lane.schedules.bounds();
         match comm.board() {
             Some(board) => Ok(board
                 .map(|board| &**board)
-                .filter(|board| self.suits_board(board.members(), board.room()))),
-            None if self.suits_board(comm.size(), Board::room_of(comm.size())) => lane.next_to_board(comm),
+                .filter(|board| self.suits_board(bounds, board.members(), board.room()))),
+            None if self.suits_board(bounds, comm.size(), Board::room_of(comm.size())) => {
+                lane.next_to_board(comm)
+            }
             None => Ok(None),
         }
     }
@@ -181,7 +181,7 @@ impl Call {
     #[inline(never)]
     pub fn run(&self, lane: &Lane, comm: &Comm) -> Result<()> {
         if let Some(board) = self.board(lane, comm)?
-            && let Some(form) = self.form(board)
+            && let Some(form) = self.form(lane.schedules.bounds(), board)
         {
             return match form {
                 Form::Short => short::run(lane, comm, board, self),

@@ -22,8 +22,9 @@ use crate::values::memory::board::Board;
 impl Lane {
     /// A non-blocking collective, by the communicator's board if it has one that serves it: to make one all members would have to wait for each other.
     pub fn under_way(&self, comm: &Comm, call: Call) -> Result<Steps> {
+        let bounds = self.schedules.bounds();
         match comm.board().flatten() {
-            Some(board) if self.may_board(comm, call.name()) && call.goes_on(board) => {
+            Some(board) if self.may_board(comm, call.name()) && call.goes_on(bounds, board) => {
                 Ok(self.boarding(comm, call, None))
             }
             _ => call.steps(self, comm),
@@ -32,11 +33,12 @@ impl Lane {
 
     /// A persistent collective, on a board that is made for it.
     pub fn kept(&self, comm: &Comm, call: Call) -> Result<Steps> {
+        let bounds = self.schedules.bounds();
         if self.may_board(comm, call.name())
-            && call.suits_board(comm.size(), Board::room_of(comm.size()))
+            && call.suits_board(bounds, comm.size(), Board::room_of(comm.size()))
             && call.bytes() <= Board::room_of(comm.size())
             && let Some(board) = self.make_board(comm, false)?
-            && call.goes_on(&board)
+            && call.goes_on(bounds, &board)
         {
             return Ok(self.boarding(comm, call, Some(Rc::new(board))));
         }
