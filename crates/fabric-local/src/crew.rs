@@ -11,8 +11,9 @@ use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
-use ring::linux::{Sharing, yield_core};
+use ring::linux::{HeavyBarrier, Sharing, yield_core};
 use ring::patience::{Manner, Patience};
+use ring::sync::{Ordering, fence};
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint};
 
@@ -37,6 +38,8 @@ pub(crate) struct Crew {
     pub(crate) unwind_stalled: bool,
     /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None where there is no room to spin.
     spin_rounds: u32,
+    /// The barrier of a fiber that parks, where every rank has a core of its own: then it hardly ever does, and its posters pay for none.
+    heavy: Option<HeavyBarrier>,
 }
 
 // SAFETY: the `Cell`s inside are used by one thread each (see `Worker` and `Seat`); the rest is atomics.
@@ -111,9 +114,12 @@ impl Crew {
                 spare: Spare::default(),
             })
             .collect();
+        let spins = waiting.is_roomy() && manner != Manner::Sleep;
+        let each_a_core = spins && seats.len() == workers.len();
         Crew {
             idlers: Idlers::new(workers.len(), true),
-            spin_rounds: if waiting.is_roomy() && manner != Manner::Sleep { SPIN_ROUNDS } else { 0 },
+            spin_rounds: if spins { SPIN_ROUNDS } else { 0 },
+            heavy: if each_a_core { HeavyBarrier::register(Sharing::Threads) } else { None },
             waiting,
             workers,
             seats,
@@ -169,8 +175,19 @@ impl Crew {
         }
     }
 
+    /// Whether there is somebody to [wake](Crew::wake).
+    #[inline(always)]
+    pub(crate) fn finds_parked(&self, me: u32, to: u32) -> bool {
+        let seat = &self.seats[to as usize];
+        if seat.worker == self.seats[me as usize].worker {
+            seat.sleeper.is_parked()
+        } else {
+            seat.sleeper.seems_parked(self.heavy.is_some())
+        }
+    }
+
     fn wake_remote(&self, to: u32, seat: &Seat) {
-        if seat.sleeper.needs_notice() {
+        if seat.sleeper.needs_notice(self.heavy.is_some()) {
             let worker = &self.workers[seat.worker as usize];
             worker.inbox.put(to, &seat.sleeper);
             self.idlers.wake(&self.waiting, &worker.bell);
@@ -240,7 +257,7 @@ impl Crew {
     /// Marks the fiber that calls as parked (see [`fabric::Park::arm`]).
     pub(crate) fn arm(&self, endpoint: &Endpoint) {
         let (seat, _) = self.place_of(endpoint.me().0);
-        seat.sleeper.parks(self.workers.len() == 1, || false);
+        seat.sleeper.parks(self.barrier(), || false);
     }
 
     /// Lets others run until the fiber that calls, which is armed, is woken; with a deadline, for one turn, since fibers have no timer (see
@@ -324,7 +341,16 @@ impl Crew {
     /// Marks a fiber as parked, unless something has come for it meanwhile.
     #[inline(always)]
     fn parks(&self, seat: &Seat, endpoint: &Endpoint) -> bool {
-        seat.sleeper.parks(self.workers.len() == 1, || endpoint.pending())
+        seat.sleeper.parks(self.barrier(), || endpoint.pending())
+    }
+
+    /// What a fiber passes that parks, if there is another thread.
+    #[inline(always)]
+    fn barrier(&self) -> Option<impl FnOnce()> {
+        (self.workers.len() > 1).then_some(|| match self.heavy {
+            Some(heavy) => heavy.run(),
+            None => fence(Ordering::SeqCst),
+        })
     }
 
     /// Gives the thread to the next fiber that is ready, or to the worker if there is none, until it is this fiber's turn.

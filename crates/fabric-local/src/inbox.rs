@@ -1,19 +1,22 @@
 //! Which parked fiber is woken by whom: the part of a [crew](crate::crew) that its threads race for.
 //!
 //! ```text
-//!   fiber, parking:            parked = true, fence, look once more
+//!   fiber, parking:            parked = true, barrier, look once more
 //!   post on the same worker:   parked?  -> parked = false, ready                            (no atomic read-modify-write)
-//!   post from another thread:  fence, parked?  -> notified.swap(true) was false?  -> into the worker's inbox, wake the worker
+//!   post from another thread:  barrier, parked?  -> notified.swap(true) was false?  -> into the worker's inbox, wake the worker
 //!   worker, before each fiber: inbox -> for each: notified = false; parked? -> parked = false, ready
 //! ```
 //!
 //! **Invariants.**
 //! * `parked` of a fiber is written by its worker's thread only.
 //! * A fiber is in the inbox at most once: who sets `notified` puts it there, who takes it out clears `notified` first.
-//! * No wake-up is lost: a fiber sets `parked`, passes a fence and looks once more; a remote poster publishes, passes a fence
+//! * No wake-up is lost: a fiber sets `parked`, passes a barrier and looks once more; a remote poster publishes, passes a barrier
 //!   and looks at `parked`. If the poster finds `notified` set, the worker has yet to clear it, and after that the fiber runs.
+//!
+//! Both barriers are fences; or, where fibers have a core each and hardly ever park, the parking fiber runs a heavy one that acts on the posters' cores too, and
+//! theirs is the compiler's alone (see [`ring::doorbell`], where ranks that are processes or threads do the same).
 
-use ring::sync::{AtomicBool, AtomicU32, Ordering, fence};
+use ring::sync::{AtomicBool, AtomicU32, Ordering, compiler_fence, fence};
 
 /// One fiber, as those who wake it see it.
 pub struct Sleeper {
@@ -30,12 +33,12 @@ impl Sleeper {
     }
 
     /// Marks the fiber as parked, unless something has come for it meanwhile, which only another thread can have done: there is
-    /// nothing to look for if its worker is the `only` one. On the worker's thread only.
+    /// nothing to look for, and no `barrier`, if its worker is the only one. On the worker's thread only.
     #[inline(always)]
-    pub fn parks(&self, only: bool, pending: impl FnOnce() -> bool) -> bool {
+    pub fn parks(&self, barrier: Option<impl FnOnce()>, pending: impl FnOnce() -> bool) -> bool {
         self.parked.store(true, Ordering::Relaxed);
-        if !only {
-            fence(Ordering::SeqCst);
+        if let Some(barrier) = barrier {
+            barrier();
             if pending() {
                 self.parked.store(false, Ordering::Relaxed);
                 return false;
@@ -44,22 +47,37 @@ impl Sleeper {
         true
     }
 
+    /// True if the fiber is parked. On the worker's thread only.
+    #[inline(always)]
+    pub fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::Relaxed)
+    }
+
     /// True if the fiber was parked: it no longer is, and the caller makes it ready. On the worker's thread only.
     #[inline(always)]
     pub fn unparks(&self) -> bool {
-        let parked = self.parked.load(Ordering::Relaxed);
+        let parked = self.is_parked();
         if parked {
             self.parked.store(false, Ordering::Relaxed);
         }
         parked
     }
 
-    /// **Another thread**, after it has published something: true if the caller must [put](Inbox::put) the fiber in the inbox of its
-    /// worker and wake that.
+    /// **Another thread**, after it has published something: true if the fiber is parked. `light` says that it parks by a heavy barrier, which reaches the caller.
     #[inline(always)]
-    pub fn needs_notice(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.parked.load(Ordering::Relaxed) && !self.notified.swap(true, Ordering::AcqRel)
+    pub fn seems_parked(&self, light: bool) -> bool {
+        if light {
+            compiler_fence(Ordering::SeqCst);
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        self.parked.load(Ordering::Relaxed)
+    }
+
+    /// The same: true if the caller must [put](Inbox::put) the fiber in the inbox of its worker and wake that.
+    #[inline(always)]
+    pub fn needs_notice(&self, light: bool) -> bool {
+        self.seems_parked(light) && !self.notified.swap(true, Ordering::AcqRel)
     }
 }
 

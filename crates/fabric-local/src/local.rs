@@ -137,10 +137,13 @@ impl LocalFabric {
         false
     }
 
-    /// As [`wake`](LocalFabric::wake): whoever runs the rank knows how to wake it.
+    /// Whether there is somebody to [wake](LocalFabric::wake): whoever runs the rank knows.
     #[inline(always)]
-    fn wake_at(&self, to: Node, _: &Doorbell) {
-        self.wake(to);
+    fn finds_asleep(&self, to: Node, bell: &Doorbell) -> bool {
+        match &self.home {
+            Home::Fiber(crew) => crew.finds_parked(self.endpoint.me().0, to.0),
+            Home::Thread(_, waiting, _) => waiting.finds_asleep(bell),
+        }
     }
 
     /// To be called after something was published for `to`.

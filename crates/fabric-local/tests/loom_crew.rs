@@ -11,9 +11,10 @@ use corelace_fabric_local::idlers::Idlers;
 use corelace_fabric_local::inbox::{Inbox, Sleeper};
 use corelace_fabric_local::modelled::Waiting;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::sync::atomic::{AtomicU32, Ordering, fence};
 use loom::thread;
 use ring::Doorbell;
+use ring::sync::model_heavy_barriers;
 
 /// What a fiber does, step by step.
 #[derive(Clone, Copy)]
@@ -38,6 +39,8 @@ struct Crew {
     waiting: Waiting,
     workers: Vec<(Inbox, Doorbell)>,
     seats: Vec<Seat>,
+    /// Fibers park by heavy barriers, and those who post to them pass none.
+    light: bool,
 }
 
 struct Seat {
@@ -46,10 +49,12 @@ struct Seat {
 }
 
 impl Crew {
-    fn new(lives: &'static [Life]) -> Arc<Crew> {
+    fn new(lives: &'static [Life], light: bool) -> Arc<Crew> {
+        model_heavy_barriers(light);
         let workers = lives.iter().map(|life| life.0).max().unwrap() + 1;
         Arc::new(Crew {
             lives,
+            light,
             idlers: Idlers::new(workers, true),
             waiting: Waiting::default(),
             workers: (0..workers).map(|_| (Inbox::new(), Doorbell::new())).collect(),
@@ -60,9 +65,14 @@ impl Crew {
         })
     }
 
+    /// What a fiber passes that parks: the heavy barrier, too, is a fence to loom.
+    fn barrier(&self) -> Option<impl FnOnce()> {
+        (self.workers.len() > 1).then_some(|| fence(Ordering::SeqCst))
+    }
+
     fn wake_remote(&self, to: u32) {
         let sleeper = &self.seats[to as usize].sleeper;
-        if sleeper.needs_notice() {
+        if sleeper.needs_notice(self.light) {
             let (inbox, bell) = &self.workers[self.lives[to as usize].0];
             inbox.put(to, sleeper);
             self.idlers.wake(&self.waiting, bell);
@@ -152,7 +162,7 @@ impl Worker<'_> {
                     self.fibers[at].received = received;
                     if received < posts {
                         let pending = || seat.posted.load(Ordering::Acquire) != received;
-                        if pending() || !seat.sleeper.parks(crew.workers.len() == 1, pending) {
+                        if pending() || !seat.sleeper.parks(crew.barrier(), pending) {
                             self.make_ready(rank);
                         }
                         return false;
@@ -178,8 +188,13 @@ impl Worker<'_> {
 
 /// Runs the lives in every order that the bound allows: the fibers of `ending` end, and the others are told that they wait in vain.
 fn check(preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
+    check_barriers(false, preemptions, lives, ending);
+}
+
+/// As [`check`], with light posters or not.
+fn check_barriers(light: bool, preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
     model(preemptions, move || {
-        let crew = Crew::new(lives);
+        let crew = Crew::new(lives, light);
         run(&crew, ending);
         assert_eq!(crew.idlers.awake(), 0, "whoever has ended or waits for ever is not awake");
     });
@@ -188,7 +203,7 @@ fn check(preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
 /// As [`check`], while somebody who is none of the workers makes all fibers look up.
 fn check_asked(preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
     model(preemptions, move || {
-        let crew = Crew::new(lives);
+        let crew = Crew::new(lives, false);
         let asker = {
             let crew = crew.clone();
             thread::spawn(move || crew.rouse())
@@ -221,11 +236,25 @@ fn run(crew: &Arc<Crew>, ending: &[u32]) {
 
 #[test]
 fn fibers_of_two_workers_wake_each_other() {
-    check(
-        3,
-        &[(0, &[Post { to: 1 }, Receive { posts: 1 }]), (1, &[Receive { posts: 1 }, Post { to: 0 }])],
-        &[0, 1],
-    );
+    for light in [false, true] {
+        check_barriers(
+            light,
+            3,
+            &[(0, &[Post { to: 1 }, Receive { posts: 1 }]), (1, &[Receive { posts: 1 }, Post { to: 0 }])],
+            &[0, 1],
+        );
+    }
+}
+
+/// A poster that passes no barrier relies on that of the fiber that parks.
+#[test]
+#[should_panic]
+fn a_light_post_to_a_fiber_that_parks_by_a_fence_may_lose_a_wake_up() {
+    model(3, || {
+        let crew = Crew::new(&[(0, &[Receive { posts: 1 }]), (1, &[Post { to: 0 }])], true);
+        model_heavy_barriers(false);
+        run(&crew, &[0, 1]);
+    });
 }
 
 /// The second post to fiber 1 may come while its first notice is taken out of the inbox, where fiber 0 is below it.

@@ -236,15 +236,16 @@ impl ShmFabric {
     /// To be called after a letter or signal to `to` was published.
     #[inline(always)]
     fn wake(&self, to: Node) {
-        self.wake_at(to, self.endpoint.exchange().doorbell(to.0));
-    }
-
-    /// As [`wake`](ShmFabric::wake), where its doorbell is known.
-    #[inline(always)]
-    fn wake_at(&self, to: Node, bell: &Doorbell) {
-        if self.waiting.finds_asleep(bell) && bell.clear() {
+        let bell = self.endpoint.exchange().doorbell(to.0);
+        if self.finds_asleep(to, bell) && bell.clear() {
             wake(&self.waiting, &self.segment, to.0, bell);
         }
+    }
+
+    /// Whether there is somebody to [wake](ShmFabric::wake).
+    #[inline(always)]
+    fn finds_asleep(&self, _: Node, bell: &Doorbell) -> bool {
+        self.waiting.finds_asleep(bell)
     }
 
     /// Sleeps until the only mailbox that has refused letters lately has room, or something comes, or it is time to look again: what else may have

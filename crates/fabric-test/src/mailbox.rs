@@ -49,29 +49,32 @@ fn next(fabric: &dyn Fabric) {
     if desk.me() == Node(0) {
         let mut room = vec![0; most];
         for (number, length) in (0..).zip(lengths) {
-            let found = wait_for(fabric, || match fabric.take_next(number + 1, 5, &mut room) {
-                Next::Nothing => None,
-                found => Some(found),
+            let found = wait_for(fabric, || {
+                let found = fabric.take_next(number + 1, 5, &mut room, 3);
+                (found != Next::NOTHING).then_some(found)
             });
-            assert_eq!(found, Next::Another, "letter {number} has another first word");
-            assert_eq!(fabric.take_next(number, 6, &mut room), Next::Another, "and another second word");
+            assert_eq!(found, Next::ANOTHER, "letter {number} has another first word");
+            assert_eq!(fabric.take_next(number, 6, &mut room, 1), Next::ANOTHER, "and another second word");
             if length > 0 {
                 let short = &mut room[..length - 1];
-                assert_eq!(fabric.take_next(number, 5, short), Next::Another, "there is no room for it");
+                assert_eq!(fabric.take_next(number, 5, short, 1), Next::ANOTHER, "there is no room for it");
             }
-            match fabric.take_next(number, 5, &mut room) {
-                Next::Taken { from, bytes } => {
+            let next = fabric.take_next(number, 5, &mut room, 1);
+            assert_ne!(next, Next::NOTHING, "letter {number} was there");
+            match next.letter() {
+                Some((from, bytes)) => {
                     assert_eq!((from, bytes as usize), (Node(fabric.nodes() - 1), length));
                     assert_eq!(room[..length], pattern(number, length));
                 }
                 // Fabrics need not look; then all letters are polled.
-                Next::Another => assert_eq!(desk.receive().payload, pattern(number, length)),
-                Next::Nothing => panic!("letter {number} was there"),
+                None => assert_eq!(desk.receive().payload, pattern(number, length)),
             }
         }
         for (number, third) in [(1000, 77), (1001, 0)] {
             if number == 1000 {
-                wait_for(fabric, || (fabric.take_next(number, 5, &mut room) != Next::Nothing).then_some(()));
+                wait_for(fabric, || {
+                    (fabric.take_next(number, 5, &mut room, 1) != Next::NOTHING).then_some(())
+                });
             }
             assert_eq!(desk.receive().header, [number, 5, third]);
         }

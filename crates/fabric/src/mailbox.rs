@@ -29,20 +29,28 @@ pub enum PostError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost;
 
-/// What a look at the next letter has found.
+/// What a look at the next letter has found, in one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Next {
+pub struct Next(u64);
+
+impl Next {
     /// No letter waits.
-    Nothing,
+    pub const NOTHING: Next = Next(u64::MAX);
+
     /// Another letter waits, or the fabric does not look: [`poll`](Mailbox::poll) tells.
-    Another,
-    /// It was taken.
-    Taken {
-        /// Its sender.
-        from: Node,
-        /// Bytes of its payload.
-        bytes: u32,
-    },
+    pub const ANOTHER: Next = Next(u64::MAX - 1);
+
+    /// A letter of this node with so many bytes of payload was taken.
+    #[inline(always)]
+    pub const fn taken(from: Node, bytes: u32) -> Next {
+        Next((bytes as u64) << 32 | from.0 as u64)
+    }
+
+    /// Sender and bytes of the letter that was taken, if one was.
+    #[inline(always)]
+    pub const fn letter(self) -> Option<(Node, u32)> {
+        if self.0 >= Next::ANOTHER.0 { None } else { Some((Node(self.0 as u32), (self.0 >> 32) as u32)) }
+    }
 }
 
 /// A step of a message through ports of an operating system, which are opened for it and closed after it (LWMPI on Nanvix).
@@ -104,9 +112,9 @@ pub trait Mailbox {
     /// * **Reentrant:** the sink may post, but not poll or park.
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize;
 
-    /// Takes the next letter, as [`poll`](Mailbox::poll) would, if the words of its header are `first`, `second` and the bytes of its payload, and these fit into `room`: they are
+    /// Looks for a letter, up to `looks` times until there is one, and takes it, as [`poll`](Mailbox::poll) would, if the words of its header are `first`, `second` and the bytes of its payload, and these fit into `room`: they are
     /// stored there. Any other letter stays. For receivers that know what comes next. By default nothing is looked at.
-    fn take_next(&self, _first: u64, _second: u64, _room: &mut [u8]) -> Next {
-        Next::Another
+    fn take_next(&self, _first: u64, _second: u64, _room: &mut [u8], _looks: u32) -> Next {
+        Next::ANOTHER
     }
 }

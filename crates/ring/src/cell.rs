@@ -7,7 +7,7 @@
 //!      +--------+-----------------+-------------+---------------------------+
 //!      |<------ first cache line -------------->|<- second line, if needed ->|
 //!
-//! control: | lap : 16 | payload length : 24 | sender : 24 |
+//! control: | stamp : 16 | payload length : 24 | sender : 24 |
 //! ```
 //!
 //! A letter of up to 32 bytes touches one cache line. A payload longer than [`INLINE_BYTES`] lies in a slot of the sender's
@@ -21,6 +21,7 @@ use core::mem::MaybeUninit;
 
 use fabric::{HEADER_BYTES, Header};
 
+#[cfg(not(loom))]
 use crate::lines;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 
@@ -46,14 +47,16 @@ pub struct Control(u64);
 impl Control {
     /// Packs a control word.
     #[inline(always)]
-    pub const fn new(lap: u16, length: usize, sender: u32) -> Control {
+    pub const fn new(stamp: u16, length: usize, sender: u32) -> Control {
         debug_assert!(length <= LENGTH_MAX && sender < SENDERS_MAX);
-        Control((lap as u64) << (SENDER_BITS + LENGTH_BITS) | (length as u64) << SENDER_BITS | sender as u64)
+        Control(
+            (stamp as u64) << (SENDER_BITS + LENGTH_BITS) | (length as u64) << SENDER_BITS | sender as u64,
+        )
     }
 
-    /// The lap of the ring in which the cell was written.
+    /// Which letter of the [ring](crate::ring) it is, as far as that fits.
     #[inline(always)]
-    pub const fn lap(self) -> u16 {
+    pub const fn stamp(self) -> u16 {
         (self.0 >> (SENDER_BITS + LENGTH_BITS)) as u16
     }
 
@@ -158,9 +161,9 @@ impl Cell {
     /// Writes a letter and hands it to the receiver with one release store.
     ///
     /// # Safety
-    /// The caller must have claimed this cell for `lap`, and the receiver must be done with the lap before.
+    /// The caller must have claimed this cell for the letter of this stamp, and the receiver must be done with the one before.
     #[inline(always)]
-    pub unsafe fn publish(&self, lap: u16, sender: u32, header: &Header, payload: Payload<'_>) {
+    pub unsafe fn publish(&self, stamp: u16, sender: u32, header: &Header, payload: Payload<'_>) {
         let length = self.body.with_mut(|body| {
             // SAFETY: the claim gives this sender the body alone until the store below; field places are derived by raw
             // pointer, so no reference to a body that others may read is made.
@@ -186,36 +189,38 @@ impl Cell {
                 }
             }
         });
-        self.control.store(Control::new(lap, length, sender).0, Ordering::Release);
+        self.control.store(Control::new(stamp, length, sender).0, Ordering::Release);
     }
 
-    /// After [`publish`](Cell::publish): the receiver is on another core.
+    /// After [`publish`](Cell::publish), where the receiver is on another core. It reads the letter next, soon if it is `awaited`; and this core writes one of about the same length to the cell behind.
+    /// The first line of that is left alone: the receiver is looking at it. (Behind the last cell of a ring is none, and the hint is for nothing.)
+    #[cfg(not(loom))]
     #[inline(always)]
-    pub fn hand_over(&self, length: usize) {
-        let used = if lies_in_first_line(length) { CELL_BYTES / 2 } else { CELL_BYTES };
-        lines::hand_over((&raw const *self).cast(), used);
-    }
-
-    /// This core writes a letter of about `length` bytes here next. The first line is left alone: the receiver, which is on another
-    /// core, is looking at it.
-    #[inline(always)]
-    pub fn expect(&self, length: usize) {
-        if !lies_in_first_line(length) {
-            lines::expect((&raw const *self).cast::<u8>().wrapping_add(CELL_BYTES / 2), CELL_BYTES / 2);
+    pub fn hint(&self, length: usize, awaited: bool) {
+        let begin = (&raw const *self).cast::<u8>();
+        if lies_in_first_line(length) {
+            if awaited {
+                lines::hand_over(begin, CELL_BYTES / 2);
+            }
+            return;
         }
+        if awaited {
+            lines::hand_over(begin, CELL_BYTES);
+        }
+        lines::expect(begin.wrapping_add(CELL_BYTES + CELL_BYTES / 2), CELL_BYTES / 2);
     }
 
-    /// The control word, if the cell holds the letter of `lap`.
+    /// The control word, if the cell holds the letter of this stamp.
     #[inline(always)]
-    pub fn ready(&self, lap: u16) -> Option<Control> {
+    pub fn ready(&self, stamp: u16) -> Option<Control> {
         let control = Control(self.control.load(Ordering::Acquire));
-        (control.lap() == lap).then_some(control)
+        (control.stamp() == stamp).then_some(control)
     }
 
     /// Calls `read` with the body.
     ///
     /// # Safety
-    /// [`ready`](Cell::ready) must have answered for the current lap, and the head must not be published past this cell
+    /// [`ready`](Cell::ready) must have answered for the letter that is expected, and the head must not be published past this cell
     /// before `read` returns.
     #[inline(always)]
     pub unsafe fn read<R>(&self, read: impl FnOnce(&Body) -> R) -> R {
@@ -226,6 +231,7 @@ impl Cell {
 }
 
 /// Whether the first line of a cell is all that a payload of this length takes of it.
+#[cfg(not(loom))]
 #[inline(always)]
 const fn lies_in_first_line(length: usize) -> bool {
     length <= CELL_BYTES / 2 - 8 - HEADER_BYTES || length > INLINE_BYTES
@@ -237,22 +243,62 @@ impl Default for Cell {
     }
 }
 
-/// Copies up to [`INLINE_BYTES`] bytes. The common lengths of control letters (0, 8, 16) are one or two moves instead of a
-/// call of `memcpy` with an unknown length.
+/// Copies up to [`INLINE_BYTES`] bytes by a few moves: a call of `memcpy` with an unknown length takes longer than most such copies, and its caller would have to keep
+/// what it knows on the stack.
 ///
 /// # Safety
 /// `place` must be valid for writes of `bytes.len()` bytes that do not overlap `bytes`.
 #[inline(always)]
 pub(crate) unsafe fn copy_short(bytes: &[u8], place: *mut u8) {
-    let from = bytes.as_ptr();
-    // SAFETY: every branch copies exactly `bytes.len()` bytes.
+    let (from, length) = (bytes.as_ptr(), bytes.len());
+    debug_assert!(length <= INLINE_BYTES);
+    // SAFETY: every branch copies exactly `length` bytes, some of them twice.
     unsafe {
-        match bytes.len() {
-            0 => {}
-            8 => core::ptr::copy_nonoverlapping(from, place, 8),
-            16 => core::ptr::copy_nonoverlapping(from, place, 16),
-            length => core::ptr::copy_nonoverlapping(from, place, length),
+        // Apart, so that the most frequent lengths are looked for first.
+        if length & !8 == 0 {
+            if length != 0 {
+                copy_one::<u64>(from, place, 0);
+            }
+            return;
         }
+        match length {
+            1 => copy_one::<u8>(from, place, 0),
+            2..=3 => copy_ends::<u16>(from, place, length),
+            4..=7 => copy_ends::<u32>(from, place, length),
+            8..=16 => copy_ends::<u64>(from, place, length),
+            17..=32 => copy_ends::<u128>(from, place, length),
+            33..=64 => copy_ends::<[u128; 2]>(from, place, length),
+            _ => {
+                copy_one::<[u128; 4]>(from, place, 0);
+                copy_one::<[u128; 2]>(from, place, length - 32);
+            }
+        }
+    }
+}
+
+/// Copies one `T` at this offset.
+///
+/// # Safety
+/// Both places must be valid for that.
+#[inline(always)]
+unsafe fn copy_one<T>(from: *const u8, place: *mut u8, at: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let value = from.add(at).cast::<T>().read_unaligned();
+        place.add(at).cast::<T>().write_unaligned(value);
+    }
+}
+
+/// Copies the first and the last `T` of `length` bytes.
+///
+/// # Safety
+/// Both places must be valid for so many bytes, which must be one `T` or more.
+#[inline(always)]
+unsafe fn copy_ends<T>(from: *const u8, place: *mut u8, length: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        copy_one::<T>(from, place, 0);
+        copy_one::<T>(from, place, length - size_of::<T>());
     }
 }
 
@@ -263,13 +309,25 @@ mod tests {
     #[test]
     fn control_word_keeps_the_largest_values_apart() {
         let control = Control::new(u16::MAX, LENGTH_MAX, 0);
-        assert_eq!((control.lap(), control.length(), control.sender()), (u16::MAX, LENGTH_MAX, 0));
+        assert_eq!((control.stamp(), control.length(), control.sender()), (u16::MAX, LENGTH_MAX, 0));
         let control = Control::new(0, 0, SENDERS_MAX - 1);
-        assert_eq!((control.lap(), control.length(), control.sender()), (0, 0, SENDERS_MAX - 1));
+        assert_eq!((control.stamp(), control.length(), control.sender()), (0, 0, SENDERS_MAX - 1));
     }
 
     #[test]
-    fn a_zeroed_cell_holds_no_letter_of_the_first_lap() {
+    fn short_copies_are_exact_at_every_length() {
+        let from: [u8; INLINE_BYTES] = core::array::from_fn(|index| index as u8 + 1);
+        for length in 0..=INLINE_BYTES {
+            let mut to = [0; INLINE_BYTES + 1];
+            // SAFETY: there is room for all of them.
+            unsafe { copy_short(&from[..length], to.as_mut_ptr()) };
+            assert_eq!(to[..length], from[..length]);
+            assert!(to[length..].iter().all(|byte| *byte == 0), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_zeroed_cell_holds_no_letter() {
         // SAFETY: zeroes are a valid cell: that is what this test is about.
         let cell: Cell = unsafe { core::mem::zeroed() };
         assert!(cell.ready(1).is_none());

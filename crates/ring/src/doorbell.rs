@@ -62,13 +62,13 @@ impl Doorbell {
     pub fn finds_asleep(&self, registered: bool) -> bool {
         if registered {
             compiler_fence(Ordering::SeqCst);
+            // Nearly always: the owner is awake, and sees to its barriers itself.
+            if self.word.load(Ordering::Relaxed) & (LIGHT | SLEEPING) == LIGHT {
+                return false;
+            }
         }
-        let mut word = self.word.load(Ordering::Relaxed);
-        if !(registered && word & LIGHT != 0) {
-            fence(Ordering::SeqCst);
-            word = self.word.load(Ordering::Relaxed);
-        }
-        word & SLEEPING != 0
+        fence(Ordering::SeqCst);
+        self.word.load(Ordering::Relaxed) & SLEEPING != 0
     }
 
     /// **Owner:** announces sleep, then runs `barrier`, which must be a `SeqCst` fence or, if

@@ -15,9 +15,9 @@ use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Next, Node, PostError};
 use crate::cell::{Body, Control, INLINE_BYTES, Payload, copy_short};
 use crate::doorbell::Doorbell;
 use crate::exchange::{Exchange, Front};
-use crate::lines;
+use crate::lines::{self, Later};
 use crate::pool::{LENT_BYTES, Pool};
-use crate::ring::{Consumer, Ring};
+use crate::ring::{Company, Consumer, Ring};
 use crate::sync::Ordering;
 
 /// One rank's end of an exchange.
@@ -29,6 +29,14 @@ pub struct Endpoint {
     /// remembering, however many ranks there are. What is forgotten is found out again.
     receivers: Box<[Receiver; RECEIVERS]>,
     pool: Pool,
+    /// Letters that had been taken when the last one was posted.
+    taken_before: Cell<u64>,
+    /// Whether the last long letter was not the first in a row: then its sender has time for hints also while it waits for room.
+    streams: Cell<bool>,
+    /// What is yet to be handed over of the last long letter.
+    unhanded: Later,
+    /// What is yet to be asked for of the slot of the next one.
+    unasked: Later,
     company: Cell<Company>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
@@ -45,21 +53,20 @@ struct Receiver {
 /// Receivers that are remembered: each has the place of its number's lowest bits.
 const RECEIVERS: usize = 64;
 
-/// How much of a pooled payload is handed over: more of it delays the next letter by more than it saves the receiver.
-const HANDED_OVER_MAX: usize = 1 << 10;
+/// How much of a pooled payload is handed over at once by a rank that [converses](Endpoint::converses); the rest follows when there is nothing else to do.
+const HANDED_OVER_AT_ONCE: usize = 1 << 10;
 
-/// How much of the next slot is asked for.
-const EXPECTED_MAX: usize = 4 << 10;
+/// How much of the next slot is asked for at once; the rest when there is nothing else to do.
+const EXPECTED_AT_ONCE: usize = 4 << 10;
 
-/// Where the other ranks of an exchange run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Company {
-    /// All on the thread of this one.
-    OnMyThread,
-    /// Anywhere.
-    Anywhere,
-    /// Each on a core of its own.
-    OnOwnCores,
+/// What comes of a [look](Endpoint::take_next) for the next letter beside the letter itself.
+pub struct Ends<N, L, W> {
+    /// There was none.
+    pub nothing: N,
+    /// The payload of the one that is meant does not lie in its cell: [`take_next_long`](Endpoint::take_next_long) takes it.
+    pub long: L,
+    /// It was taken, and senders wait to be [told](Endpoint::tell_of_room) of the room.
+    pub wanted: W,
 }
 
 impl Endpoint {
@@ -84,6 +91,10 @@ impl Endpoint {
             inbox,
             receivers: Box::new(core::array::from_fn(receiver)),
             pool: Pool::new(exchange.geometry().slots()),
+            taken_before: Cell::new(0),
+            streams: Cell::new(false),
+            unhanded: Later::default(),
+            unasked: Later::default(),
             company: Cell::new(Company::Anywhere),
             reported: Default::default(),
         }
@@ -130,13 +141,28 @@ impl Endpoint {
     }
 
     /// As [`try_post`](Endpoint::try_post); the receiver's doorbell, for the wake-up, or nothing if there is no room.
-    #[inline(always)]
+    #[inline(never)]
     pub fn post(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
-        if payload.len() > INLINE_BYTES {
-            return self.post_pooled(to, header, payload);
-        }
         let receiver = self.receiver(to);
-        self.push(receiver, header, Payload::Inline(payload))
+        if payload.len() > INLINE_BYTES {
+            return self.post_pooled(receiver, header, payload);
+        }
+        self.push(receiver, header, Payload::Inline(payload), || self.converses())
+    }
+
+    /// As [`post`](Endpoint::post), of a letter that fits into a cell, to a receiver that was posted to before; for any other it calls nothing but `otherwise`.
+    #[inline(always)]
+    pub fn post_quickly<'e, R>(
+        &'e self,
+        (to, header, payload): (Node, &Header, &[u8]),
+        otherwise: impl FnOnce() -> R,
+        posted: impl FnOnce(Option<&'e Doorbell>) -> R,
+    ) -> R {
+        let receiver = &self.receivers[to.0 as usize % RECEIVERS];
+        if receiver.rank.get() != to.0 || payload.len() > INLINE_BYTES {
+            return otherwise();
+        }
+        posted(self.push(receiver, header, Payload::Inline(payload), || self.converses()))
     }
 
     /// What is known of a receiver.
@@ -164,29 +190,42 @@ impl Endpoint {
         unsafe { self.exchange.ring_in(receiver.area.get()) }
     }
 
+    /// True if a letter was taken since this was last asked: then this rank answers or is answered, and what it posts is waited for. A rank that has taken none posts one letter after the other, and
+    /// the time that it takes to hand one over is the next one's.
     #[inline(always)]
-    fn push(&self, receiver: &Receiver, header: &Header, payload: Payload<'_>) -> Option<&Doorbell> {
-        let (ring, head) = (self.ring(receiver), &receiver.head);
-        let pushed = match self.company.get() {
-            Company::OnMyThread => ring.push_alone(head, self.me, header, payload),
-            Company::Anywhere => ring.push(head, self.me, header, payload),
-            Company::OnOwnCores => ring.push_across(head, self.me, header, payload),
-        };
+    fn converses(&self) -> bool {
+        let taken = self.inbox.taken();
+        self.taken_before.replace(taken) != taken
+    }
+
+    #[inline(always)]
+    fn push(
+        &self,
+        receiver: &Receiver,
+        header: &Header,
+        payload: Payload<'_>,
+        converses: impl FnOnce() -> bool,
+    ) -> Option<&Doorbell> {
+        let ring = self.ring(receiver);
+        let position = ring.claim(self.company.get(), &receiver.head)?;
+        // SAFETY: just claimed. (In two halves, so that what only the second needs is not kept in registers over the first.)
+        let cell = unsafe { ring.publish(position, self.me, header, payload) };
+        if self.company.get() == Company::OnOwnCores {
+            cell.hint(payload.length(), converses());
+        }
         // SAFETY: an area of the exchange, whose memory outlives the endpoint, begins with a front.
-        pushed.ok().map(|()| unsafe { &receiver.area.get().cast::<Front>().as_ref().doorbell })
+        Some(unsafe { &receiver.area.get().cast::<Front>().as_ref().doorbell })
     }
 
     /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
     /// an unfinished cell; the look at the room first saves the copy in most cases when the ring is full.
-    #[inline(never)]
-    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
+    fn post_pooled(&self, receiver: &Receiver, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
         let letter_max = self.exchange.geometry().letter_max();
         assert!(
             payload.len() <= letter_max,
             "a letter of {} bytes was posted, the most is {letter_max}",
             payload.len()
         );
-        let receiver = self.receiver(to);
         if !self.ring(receiver).has_room(&receiver.head) {
             return None;
         }
@@ -196,16 +235,46 @@ impl Endpoint {
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
         // because slots are handed out only for reading and only while they are not free.
         unsafe { core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len()) };
-        let pushed = self.push(receiver, header, Payload::Pooled { length: payload.len(), slot });
+        let converses = self.converses();
+        let pushed =
+            self.push(receiver, header, Payload::Pooled { length: payload.len(), slot }, || converses);
         if pushed.is_none() {
             self.pool.untake(slot, line);
         } else if self.company.get() == Company::OnOwnCores {
-            lines::hand_over(place, payload.len().min(HANDED_OVER_MAX));
-            if let Some(next) = self.pool.next() {
-                lines::expect((&raw const *line(next)).cast(), LENT_BYTES + payload.len().min(EXPECTED_MAX));
-            }
+            self.hint(place, payload.len(), converses);
         }
         pushed
+    }
+
+    /// After a long letter whose payload lies at `place`: asks for the next slot, and puts off what can wait.
+    #[inline(always)]
+    fn hint(&self, place: *const u8, length: usize, converses: bool) {
+        let at_once = if converses { length.min(HANDED_OVER_AT_ONCE) } else { 0 };
+        lines::hand_over(place, at_once);
+        self.streams.set(!converses);
+        self.unhanded.set(place, at_once..length);
+        if let Some(next) = self.pool.next() {
+            let (line, length) = (self.exchange.lent(self.me, next), LENT_BYTES + length);
+            let (line, at_once) = ((&raw const *line).cast(), length.min(EXPECTED_AT_ONCE));
+            lines::expect(line, at_once);
+            self.unasked.set(line, at_once..length);
+        }
+    }
+
+    /// Gives some hints that were put off, if there are any: a rank that found nothing has the time.
+    #[inline(always)]
+    fn hint_more(&self) -> bool {
+        if self.company.get() != Company::OnOwnCores {
+            return false;
+        }
+        if let Some((line, bytes)) = self.unhanded.take_some() {
+            lines::hand_over(line, bytes);
+        } else if let Some((line, bytes)) = self.unasked.take_some() {
+            lines::expect(line, bytes);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Lets `to`, whose ring was full, know that this rank is about to sleep until there is room: then the `wake` of its poll is called for
@@ -263,47 +332,101 @@ impl Endpoint {
             sink(Node(sender), &body.header, payload);
             self.exchange.lent(sender, slot).give_back();
         };
-        self.inbox.take_and_tell(limit, each, tell)
+        let taken = self.inbox.take_and_tell(limit, each, tell);
+        if taken == 0 && self.streams.get() {
+            self.hint_more();
+        }
+        taken
     }
 
-    /// Takes the next letter if it is the one that is meant: [`fabric::Mailbox::take_next`]. `wake` as for [`poll_and_wake`](Endpoint::poll_and_wake).
+    /// Looks for a letter up to `looks` times, and takes the next if it is the one that is meant: [`fabric::Mailbox::take_next`]. Calls nothing but, last, one of `ends`.
     #[inline(always)]
-    pub fn take_next(&self, first: u64, second: u64, room: &mut [u8], wake: impl Fn(Node)) -> Next {
-        let ranks = self.exchange.geometry().ranks();
+    pub fn take_next(
+        &self,
+        (first, second): (u64, u64),
+        room: &mut [u8],
+        looks: u32,
+        ends: Ends<impl FnOnce(&mut [u8]) -> Next, impl FnOnce(&mut [u8]) -> Next, impl FnOnce(Next) -> Next>,
+    ) -> Next {
         let take = |control: Control, body: &Body| {
-            let (sender, length) = (control.sender(), control.length());
-            let [one, two, three] = body.header;
-            if one != first
-                || two != second
-                || three != length as u64
-                || length > room.len()
-                || sender >= ranks
-            {
-                return None;
+            let length = control.length();
+            if !self.is_meant(control, body, (first, second), room) {
+                return (false, Next::ANOTHER);
             }
             if length > INLINE_BYTES {
-                self.take_pooled(sender, length, body, room)?;
-            } else {
-                // SAFETY: a sender writes as many bytes as the control word says; there is room for them, which is the caller's alone.
-                unsafe { copy_short(body.inline_payload(length), room.as_mut_ptr()) };
+                return (false, Next::NOTHING);
             }
-            Some(Next::Taken { from: Node(sender), bytes: length as u32 })
+            // SAFETY: a sender writes as many bytes as the control word says; there is room for them, which is the caller's alone.
+            unsafe { copy_short(body.inline_payload(length), room.as_mut_ptr()) };
+            (true, Next::taken(Node(control.sender()), length as u32))
         };
-        let tell = |sender| {
+        match self.inbox.take_next(looks, take) {
+            None => (ends.nothing)(room),
+            Some((next, true)) => (ends.wanted)(next),
+            // Found, and yet nothing: it is long.
+            Some((Next::NOTHING, false)) => (ends.long)(room),
+            Some((next, false)) => next,
+        }
+    }
+
+    /// Spends the time until a letter is here with hints that were put off, as long as there are any.
+    #[inline(always)]
+    pub fn hint_until_letter(&self) {
+        while self.inbox.is_empty() && self.hint_more() {}
+    }
+
+    /// As [`take_next`](Endpoint::take_next), for the letters that it leaves to `long`.
+    #[inline(never)]
+    pub fn take_next_long(
+        &self,
+        (first, second): (u64, u64),
+        room: &mut [u8],
+        tell: impl FnOnce(Next) -> Next,
+    ) -> Next {
+        let take = |control: Control, body: &Body| {
+            let taken = self.is_meant(control, body, (first, second), room)
+                && control.length() > INLINE_BYTES
+                && self.take_pooled(control.sender(), control.length(), body, room).is_some();
+            let bytes = control.length() as u32;
+            (taken, if taken { Next::taken(Node(control.sender()), bytes) } else { Next::ANOTHER })
+        };
+        match self.inbox.take_next(1, take) {
+            None => Next::NOTHING,
+            Some((next, true)) => tell(next),
+            Some((next, false)) => next,
+        }
+    }
+
+    /// Whether a letter is the one that a [look](Endpoint::take_next) means.
+    #[inline(always)]
+    fn is_meant(&self, control: Control, body: &Body, (first, second): (u64, u64), room: &[u8]) -> bool {
+        let (length, [one, two, three]) = (control.length(), body.header);
+        one == first
+            && two == second
+            && three == length as u64
+            && length <= room.len()
+            && control.sender() < self.exchange.geometry().ranks()
+    }
+
+    /// Calls `wake` for ranks that wait for room here, of which there is some.
+    #[cold]
+    pub fn tell_of_room(&self, wake: impl Fn(Node)) {
+        let ranks = self.exchange.geometry().ranks();
+        // A number that makes no sense was written by somebody else.
+        self.inbox.tell_of_room(&|sender| {
             if sender < ranks {
                 wake(Node(sender))
             }
-        };
-        self.inbox.take_next(take, tell).map_or(Next::Nothing, |taken| taken.unwrap_or(Next::Another))
+        });
     }
 
     /// Stores the payload of a long letter, unless it makes no sense.
-    #[inline(never)]
+    #[inline(always)]
     fn take_pooled(&self, sender: u32, length: usize, body: &Body, room: &mut [u8]) -> Option<()> {
         // SAFETY: letters of this length carry a slot number.
         let slot = unsafe { body.slot() };
         let payload = self.pooled(sender, slot, length)?;
-        room[..length].copy_from_slice(payload);
+        lines::copy(payload, &mut room[..length]);
         self.exchange.lent(sender, slot).give_back();
         Some(())
     }
@@ -366,12 +489,85 @@ fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
     sink(from, &DAMAGED, &[]);
 }
 
-/// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever sleeps, one `wake_at` that is given his doorbell, a method `has_lost` that tells whether the
-/// rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
+/// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever may sleep, one `finds_asleep` that tells whether it has to be called (and is given his doorbell), a method
+/// `has_lost` that tells whether the rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
 /// on this crate have in common, word by word. The methods are not for inlining: they would be compiled where a fabric is made, and not with it.
+///
+/// What most calls come to calls nothing but, last, what is cold: so it keeps nothing on the stack.
 #[macro_export]
 macro_rules! deliver_by_endpoint {
     ($fabric:ty) => {
+        impl $fabric {
+            #[cold]
+            #[inline(never)]
+            fn refuses(&self, to: ::fabric::Node) -> ::core::result::Result<(), ::fabric::PostError> {
+                let lost = self.has_lost(to);
+                ::core::result::Result::Err(if lost {
+                    ::fabric::PostError::Lost
+                } else {
+                    ::fabric::PostError::Full
+                })
+            }
+
+            #[cold]
+            #[inline(never)]
+            fn posted_to_sleeper(
+                &self,
+                to: ::fabric::Node,
+            ) -> ::core::result::Result<(), ::fabric::PostError> {
+                self.wake(to);
+                ::core::result::Result::Ok(())
+            }
+
+            #[inline(always)]
+            fn posted(
+                &self,
+                to: ::fabric::Node,
+                bell: ::core::option::Option<&$crate::Doorbell>,
+            ) -> ::core::result::Result<(), ::fabric::PostError> {
+                match bell {
+                    ::core::option::Option::None => self.refuses(to),
+                    ::core::option::Option::Some(bell) if self.finds_asleep(to, bell) => {
+                        self.posted_to_sleeper(to)
+                    }
+                    ::core::option::Option::Some(_) => ::core::result::Result::Ok(()),
+                }
+            }
+
+            #[inline(never)]
+            fn post_any(
+                &self,
+                to: ::fabric::Node,
+                header: &::fabric::Header,
+                payload: &[u8],
+            ) -> ::core::result::Result<(), ::fabric::PostError> {
+                self.posted(to, self.endpoint.post(to, header, payload))
+            }
+
+            #[inline(never)]
+            fn take_next_long(&self, words: (u64, u64), room: &mut [u8]) -> ::fabric::Next {
+                self.endpoint.take_next_long(words, room, |next| self.tell_of_room(next))
+            }
+
+            #[inline(never)]
+            fn await_next(&self, first: u64, second: u64, room: &mut [u8], looks: u32) -> ::fabric::Next {
+                self.endpoint.hint_until_letter();
+                let ends = $crate::endpoint::Ends {
+                    nothing: |_: &mut [u8]| ::fabric::Next::NOTHING,
+                    long: |room: &mut [u8]| self.take_next_long((first, second), room),
+                    wanted: |next| self.tell_of_room(next),
+                };
+                self.endpoint.take_next((first, second), room, looks, ends)
+            }
+
+            #[cold]
+            #[inline(never)]
+            fn tell_of_room(&self, next: ::fabric::Next) -> ::fabric::Next {
+                self.endpoint.tell_of_room(|to| self.wake(to));
+                next
+            }
+        }
+
         impl ::fabric::Mailbox for $fabric {
             fn try_post(
                 &self,
@@ -379,16 +575,11 @@ macro_rules! deliver_by_endpoint {
                 header: &::fabric::Header,
                 payload: &[u8],
             ) -> ::core::result::Result<(), ::fabric::PostError> {
-                let ::core::option::Option::Some(bell) = self.endpoint.post(to, header, payload) else {
-                    let lost = self.has_lost(to);
-                    return ::core::result::Result::Err(if lost {
-                        ::fabric::PostError::Lost
-                    } else {
-                        ::fabric::PostError::Full
-                    });
-                };
-                self.wake_at(to, bell);
-                ::core::result::Result::Ok(())
+                self.endpoint.post_quickly(
+                    (to, header, payload),
+                    || self.post_any(to, header, payload),
+                    |bell| self.posted(to, bell),
+                )
             }
 
             fn poll(
@@ -399,8 +590,13 @@ macro_rules! deliver_by_endpoint {
                 self.endpoint.poll_and_wake(limit, sink, |to| self.wake(to))
             }
 
-            fn take_next(&self, first: u64, second: u64, room: &mut [u8]) -> ::fabric::Next {
-                self.endpoint.take_next(first, second, room, |to| self.wake(to))
+            fn take_next(&self, first: u64, second: u64, room: &mut [u8], looks: u32) -> ::fabric::Next {
+                let ends = $crate::endpoint::Ends {
+                    nothing: |room: &mut [u8]| self.await_next(first, second, room, looks),
+                    long: |room: &mut [u8]| self.take_next_long((first, second), room),
+                    wanted: |next| self.tell_of_room(next),
+                };
+                self.endpoint.take_next((first, second), room, 1, ends)
             }
         }
 

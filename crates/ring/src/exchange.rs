@@ -24,7 +24,7 @@ use crate::cell::{CELL_BYTES, Cell, INLINE_BYTES, LENGTH_MAX, SENDERS_MAX};
 use crate::claim::Claim;
 use crate::doorbell::Doorbell;
 use crate::pool::{LENT_BYTES, Lent};
-use crate::ring::{Head, Ring, Tail};
+use crate::ring::{CELLS_MAX, Head, Ring, Tail};
 use crate::sync::AtomicU64;
 
 /// The sizes that fix the layout; the same on every rank of a job.
@@ -45,6 +45,7 @@ impl Geometry {
     pub const fn new(ranks: u32, cells: u32, slots: u32, slot_bytes: u32) -> Geometry {
         assert!(ranks > 0 && ranks <= SENDERS_MAX, "the number of ranks does not fit in a control word");
         assert!(cells.is_power_of_two(), "a ring has a power of two of cells");
+        assert!(cells as usize <= CELLS_MAX, "the number of cells does not fit in a control word");
         assert!(
             slots > 0 && slot_bytes as usize > INLINE_BYTES,
             "a pool slot must hold more than a cell's payload"

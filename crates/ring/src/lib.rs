@@ -45,6 +45,7 @@ pub mod endpoint;
 pub mod exchange;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod ground;
+#[cfg(not(loom))]
 mod lines;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod linux;

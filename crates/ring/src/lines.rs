@@ -4,21 +4,33 @@
 //! that the other has read. Both can begin before they are needed: the sender hands over what it has written to the cache that all
 //! cores share ([`hand_over`]), and asks for the lines that it will write next while it has nothing else to do ([`expect`]).
 //!
+//! To hand over takes time, too: a line waits until it has been written, and nothing behind it is. A stream of letters of 64 bytes is half as fast with it, and one of 4 KiB a third. So only what
+//! somebody waits for is handed over, and most of a long letter [later](Later), when its sender waits itself.
+//!
+//! A [copy] of what another core has written is no hint, but is here for the same reason.
+//!
 //! Hints change no value. Where ranks take turns on a core they would only cost time, and nobody asks for them.
+
+use core::cell::Cell;
+use core::ops::Range;
+use core::ptr;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
+
+/// Shorter copies are `memcpy`'s.
+const BY_LINES_MIN: usize = 1 << 10;
 
 /// What was written to these bytes will be read by another core next.
 #[inline(always)]
 pub(crate) fn hand_over(begin: *const u8, bytes: usize) {
     each_line(begin, bytes, |line| {
-        #[cfg(all(target_arch = "x86_64", not(loom)))]
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: `cldemote`, which touches no architectural state and faults at no address; where it is unknown it is a no-op.
         unsafe {
             core::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags));
         }
-        #[cfg(not(all(target_arch = "x86_64", not(loom))))]
+        #[cfg(not(target_arch = "x86_64"))]
         let _ = line;
     });
 }
@@ -27,19 +39,92 @@ pub(crate) fn hand_over(begin: *const u8, bytes: usize) {
 #[inline(always)]
 pub(crate) fn expect(begin: *const u8, bytes: usize) {
     each_line(begin, bytes, |line| {
-        #[cfg(all(target_arch = "x86_64", not(loom)))]
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: `prefetchw` changes no value and faults at no address; where it is unknown it is a no-op.
         unsafe {
             core::arch::asm!("prefetchw [{}]", in(reg) line, options(nostack, preserves_flags));
         }
-        #[cfg(all(target_arch = "aarch64", not(loom)))]
+        #[cfg(target_arch = "aarch64")]
         // SAFETY: a prefetch for a store changes no value and faults at no address.
         unsafe {
             core::arch::asm!("prfm pstl1keep, [{}]", in(reg) line, options(nostack, preserves_flags));
         }
-        #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(loom))))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = line;
     });
+}
+
+/// Lines for which a hint was put off.
+#[derive(Debug)]
+pub(crate) struct Later {
+    next: Cell<*const u8>,
+    bytes: Cell<usize>,
+}
+
+impl Default for Later {
+    fn default() -> Later {
+        Later { next: Cell::new(ptr::null()), bytes: Cell::new(0) }
+    }
+}
+
+impl Later {
+    /// The bytes of this range from `begin` on, in place of those from before.
+    #[inline(always)]
+    pub(crate) fn set(&self, begin: *const u8, range: Range<usize>) {
+        self.next.set(begin.wrapping_add(range.start));
+        self.bytes.set(range.end - range.start);
+    }
+
+    /// Takes a few of them, if there are any: as many as may be hinted at between two looks at something else.
+    #[inline(always)]
+    pub(crate) fn take_some(&self) -> Option<(*const u8, usize)> {
+        let (next, bytes) = (self.next.get(), self.bytes.get());
+        let some = bytes.min(8 * LINE);
+        self.set(next, some..bytes);
+        (some > 0).then_some((next, some))
+    }
+}
+
+/// Between two looks at a line that another core is about to write: the second begins when the first has ended. A processor that has begun several must take them all back when the line changes, and
+/// begin again.
+#[inline(always)]
+pub(crate) fn look_again() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor of this kind has the instruction; it touches no memory.
+    unsafe {
+        core::arch::x86_64::_mm_lfence();
+    }
+}
+
+/// Copies what another core has written. From [`BY_LINES_MIN`] bytes on line by line: then more of them are on their way at a time than in the copies that the system's `memcpy` makes of a few
+/// KiB (by one instruction that repeats itself).
+///
+/// # Panics
+/// If the lengths differ.
+#[inline(always)]
+pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
+    assert_eq!(from.len(), to.len());
+    #[cfg(target_arch = "x86_64")]
+    let done = {
+        use core::arch::x86_64::{_mm_loadu_si128, _mm_storeu_si128};
+        let whole = if from.len() < BY_LINES_MIN { 0 } else { from.len() - from.len() % LINE };
+        for at in (0..whole).step_by(LINE) {
+            // SAFETY: a line of each, inside of both.
+            unsafe {
+                let (from, to) = (from.as_ptr().add(at).cast(), to.as_mut_ptr().add(at).cast());
+                let (first, second) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
+                let (third, fourth) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
+                _mm_storeu_si128(to, first);
+                _mm_storeu_si128(to.add(1), second);
+                _mm_storeu_si128(to.add(2), third);
+                _mm_storeu_si128(to.add(3), fourth);
+            }
+        }
+        whole
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
+    to[done..].copy_from_slice(&from[done..]);
 }
 
 #[inline(always)]

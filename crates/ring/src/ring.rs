@@ -8,7 +8,7 @@
 //!  sender                                   receiver
 //!    1. tail.cas(p, p + 1)   (room? against a private copy of head)
 //!    2. cells[p % n] = header, payload
-//!    3. cells[p % n].control = lap(p), ...    4. control.lap == lap(p)?  read the body
+//!    3. cells[p % n].control = stamp(p), ...  4. control.stamp == stamp(p)?  read the body
 //!       (release)                                (acquire)
 //!                                             5. every n/4 letters: head = p + 1 (release)
 //!    6. when the private copy says full: reload head (acquire)
@@ -19,9 +19,9 @@
 //! so, which is one load of a line that it has, a few times a lap; the barrier of the sleeper makes sure that one of the two sees the other.
 //! Where all places are taken, a sender does not sleep.
 //!
-//! Positions are 64-bit counters that never wrap. The lap tag (position / n + 1, cut to 16 bits) tells a new cell from an
-//! old one: a cell holds either the lap that the receiver expects or the one before, so a cut tag is unambiguous, and the
-//! zero of fresh memory is "the lap before the first". No cell is ever cleared.
+//! Positions are 64-bit counters that never wrap. The stamp of a letter (position + n, cut to 16 bits) tells a new cell from an
+//! old one: a cell holds either the stamp that the receiver expects or that of the lap before, which is n less, so a cut stamp is unambiguous. No
+//! letter of the first lap has the zero of fresh memory, because n is at most [`CELLS_MAX`]. No cell is ever cleared.
 //!
 //! **Invariant:** published head <= receiver's position <= tail <= published head + n. A sender that finds the ring full
 //! can count on progress: at least three quarters of the cells are then unread, so the receiver will publish while it
@@ -35,6 +35,10 @@ use core::cell;
 use fabric::{Header, PostError};
 
 use crate::cell::{Body, Cell, Control, Payload};
+#[cfg(not(loom))]
+use crate::lines::look_again;
+#[cfg(loom)]
+use crate::sync::look_again;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// The position that the next sender claims. On lines of its own: all senders write it.
@@ -53,6 +57,20 @@ pub struct Head {
 
 /// Senders that can wait for room at the same time.
 const WAITING: usize = 8;
+
+/// Most cells of a ring.
+pub const CELLS_MAX: usize = 1 << 15;
+
+/// Where the senders of a ring run, as one of them sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Company {
+    /// All on the thread of this one: the claim of a cell needs no atomic read-modify-write.
+    OnMyThread,
+    /// Anywhere.
+    Anywhere,
+    /// Each on a core of its own, and so is the receiver: their caches are worth a [hint](crate::lines).
+    OnOwnCores,
+}
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Tail>() == 128 && size_of::<Head>() == 128);
@@ -95,10 +113,11 @@ impl<'a> Ring<'a> {
     /// A ring over `cells`.
     ///
     /// # Panics
-    /// If the number of cells is not a power of two.
+    /// If the number of cells is not a power of two, or above [`CELLS_MAX`].
     #[inline(always)]
     pub fn new(tail: &'a Tail, head: &'a Head, cells: &'a [Cell]) -> Ring<'a> {
         assert!(cells.len().is_power_of_two(), "a ring has a power of two of cells");
+        assert!(cells.len() <= CELLS_MAX, "a ring has at most {CELLS_MAX} cells");
         // SAFETY: as it says.
         unsafe { Ring::new_unchecked(tail, head, cells) }
     }
@@ -106,7 +125,7 @@ impl<'a> Ring<'a> {
     /// As [`new`](Ring::new), for those who have looked before: a ring is made for every letter.
     ///
     /// # Safety
-    /// The number of cells must be a power of two.
+    /// The number of cells must be a power of two, and not above [`CELLS_MAX`].
     #[inline(always)]
     pub(crate) unsafe fn new_unchecked(tail: &'a Tail, head: &'a Head, cells: &'a [Cell]) -> Ring<'a> {
         debug_assert!(cells.len().is_power_of_two());
@@ -118,63 +137,45 @@ impl<'a> Ring<'a> {
     #[inline(always)]
     pub fn push(
         &self,
+        company: Company,
         known_head: &cell::Cell<u64>,
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
     ) -> Result<(), PostError> {
-        self.append(known_head, sender, header, payload).map(|_| ())
-    }
-
-    /// As [`push`](Ring::push), to a receiver that runs on another core.
-    #[inline(always)]
-    pub fn push_across(
-        &self,
-        known_head: &cell::Cell<u64>,
-        sender: u32,
-        header: &Header,
-        payload: Payload<'_>,
-    ) -> Result<(), PostError> {
-        let position = self.append(known_head, sender, header, payload)?;
-        self.cell(position).hand_over(payload.length());
-        self.cell(position + 1).expect(payload.length());
+        let position = self.claim(company, known_head).ok_or(PostError::Full)?;
+        // SAFETY: just claimed.
+        unsafe { self.publish(position, sender, header, payload) };
         Ok(())
     }
 
-    /// The position at which the letter now is.
+    /// The first half of [`push`](Ring::push): takes the next position, if there is room. [`publish`](Ring::publish) must follow.
     #[inline(always)]
-    fn append(
+    pub fn claim(&self, company: Company, known_head: &cell::Cell<u64>) -> Option<u64> {
+        if company == Company::OnMyThread {
+            self.claim_alone(known_head)
+        } else {
+            self.claim_among(known_head)
+        }
+    }
+
+    /// The second half of [`push`](Ring::push). The cell where the letter now is.
+    ///
+    /// # Safety
+    /// The position must have been claimed by this sender, and nothing been published there.
+    #[inline(always)]
+    pub unsafe fn publish(
         &self,
-        known_head: &cell::Cell<u64>,
+        position: u64,
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<u64, PostError> {
-        let position = self.claim(known_head).ok_or(PostError::Full)?;
+    ) -> &'a Cell {
+        let cell = self.cell(position);
         // SAFETY: the claim made `position` this sender's alone, and found the receiver's head within one lap of it, so the
         // receiver is done with the cell's former letter.
-        unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
-        Ok(position)
-    }
-
-    /// As [`push`](Ring::push), by a sender that runs on the same thread as every other sender of this ring: the claim needs no
-    /// atomic read-modify-write.
-    #[inline(always)]
-    pub fn push_alone(
-        &self,
-        known_head: &cell::Cell<u64>,
-        sender: u32,
-        header: &Header,
-        payload: Payload<'_>,
-    ) -> Result<(), PostError> {
-        let position = self.tail.0.load(Ordering::Relaxed);
-        if !self.fits(position, known_head) {
-            return Err(PostError::Full);
-        }
-        self.tail.0.store(position + 1, Ordering::Relaxed);
-        // SAFETY: nobody else ran between the load and the store, so the position is this sender's; the rest as for `push`.
-        unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
-        Ok(())
+        unsafe { cell.publish(self.stamp(position), sender, header, payload) };
+        cell
     }
 
     /// True if a claim would probably succeed now. For senders that want to know before they copy a payload.
@@ -205,7 +206,7 @@ impl<'a> Ring<'a> {
     /// Takes the next position. Relaxed, because the claim orders nothing: the cell's former readers are ordered by `head`,
     /// its next reader by the control word.
     #[inline(always)]
-    fn claim(&self, known_head: &cell::Cell<u64>) -> Option<u64> {
+    fn claim_among(&self, known_head: &cell::Cell<u64>) -> Option<u64> {
         let mut position = self.tail.0.load(Ordering::Relaxed);
         loop {
             if !self.fits(position, known_head) {
@@ -221,6 +222,17 @@ impl<'a> Ring<'a> {
                 Err(now) => position = now,
             }
         }
+    }
+
+    /// The same for a sender that runs on the thread of all others: nobody else runs between the load and the store.
+    #[inline(always)]
+    fn claim_alone(&self, known_head: &cell::Cell<u64>) -> Option<u64> {
+        let position = self.tail.0.load(Ordering::Relaxed);
+        if !self.fits(position, known_head) {
+            return None;
+        }
+        self.tail.0.store(position + 1, Ordering::Relaxed);
+        Some(position)
     }
 
     /// True if `position` lies within one lap of the head. Signed, because the loaded tail may be older than the head.
@@ -242,8 +254,8 @@ impl<'a> Ring<'a> {
     }
 
     #[inline(always)]
-    fn lap(&self, position: u64) -> u16 {
-        ((position >> self.cells.len().trailing_zeros()) as u16).wrapping_add(1)
+    fn stamp(&self, position: u64) -> u16 {
+        position.wrapping_add(self.cells.len() as u64) as u16
     }
 }
 
@@ -268,11 +280,17 @@ impl<'a> Consumer<'a> {
         Consumer { ring, position: cell::Cell::new(0), quarter }
     }
 
+    /// How many letters have been taken. Inside of a sink it is another number than before and after it.
+    #[inline(always)]
+    pub fn taken(&self) -> u64 {
+        self.position.get()
+    }
+
     /// True if no letter waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         let position = self.position.get();
-        self.ring.cell(position).ready(self.ring.lap(position)).is_none()
+        self.ring.cell(position).ready(self.ring.stamp(position)).is_none()
     }
 
     /// Hands up to `limit` letters to `each` and returns how many. A letter counts as taken when `each` returns.
@@ -299,7 +317,7 @@ impl<'a> Consumer<'a> {
         assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
         let ready = |position| {
             let cell = self.ring.cell(position);
-            cell.ready(self.ring.lap(position)).map(|control| (cell, control))
+            cell.ready(self.ring.stamp(position)).map(|control| (cell, control))
         };
         // Most polls of a waiting rank end here.
         let Some((mut cell, mut control)) = ready(position) else { return 0 };
@@ -309,10 +327,12 @@ impl<'a> Consumer<'a> {
         self.position.set(TAKING);
         let mut turn = Turn { consumer: self, position };
         loop {
-            // SAFETY: `ready` answered for this lap, and the head is published below, after `each`.
+            // SAFETY: `ready` answered for this position, and the head is published below, after `each`.
             unsafe { cell.read(|body| each(control, body)) };
             turn.position += 1;
-            self.publish(turn.position, &tell);
+            if self.publish(turn.position) {
+                self.tell_of_room(&tell);
+            }
             let taken = (turn.position - position) as usize;
             if taken == limit {
                 return taken;
@@ -326,44 +346,53 @@ impl<'a> Consumer<'a> {
 }
 
 impl Consumer<'_> {
-    /// Hands the next letter to `take`; it counts as taken if that has an answer, and stays otherwise. `None` if no letter waits. `tell` as for
-    /// [`take_and_tell`](Consumer::take_and_tell).
+    /// Looks up to `looks` times for a letter, and hands the next one to `take`: it counts as taken if that says so, and stays otherwise. `None` if no letter waits; else what
+    /// `take` says beside that, and whether senders wait to be [told](Consumer::tell_of_room) of the room that is there now.
+    ///
+    /// Calls nothing that is not `take`'s, for a caller that is no more than this.
     ///
     /// # Panics
     /// If called from inside a sink.
     #[inline(always)]
     pub fn take_next<R>(
         &self,
-        take: impl FnOnce(Control, &Body) -> Option<R>,
-        tell: impl Fn(u32),
-    ) -> Option<Option<R>> {
+        looks: u32,
+        take: impl FnOnce(Control, &Body) -> (bool, R),
+    ) -> Option<(R, bool)> {
         let position = self.position.get();
         assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
-        let cell = self.ring.cell(position);
-        let control = cell.ready(self.ring.lap(position))?;
-        // SAFETY: `ready` answered for this lap, and the head is published below, after `take`.
-        let taken = unsafe { cell.read(|body| take(control, body)) };
-        if taken.is_some() {
-            self.position.set(position + 1);
-            self.publish(position + 1, &tell);
-        }
-        Some(taken)
-    }
-
-    /// Publishes the head at every quarter of the ring, and tells those who wait for that. The letters before `position` are done with.
-    #[inline(always)]
-    fn publish(&self, position: u64, tell: &impl Fn(u32)) {
-        if position & self.quarter == 0 {
-            self.ring.head.published.store(position, Ordering::Release);
-            compiler_fence(Ordering::SeqCst);
-            if self.ring.head.wanted.load(Ordering::Relaxed) != 0 {
-                self.tell_of_room(tell);
+        let (cell, stamp) = (self.ring.cell(position), self.ring.stamp(position));
+        let mut left = looks;
+        let control = loop {
+            left = left.checked_sub(1)?;
+            match cell.ready(stamp) {
+                Some(control) => break control,
+                None => look_again(),
             }
+        };
+        // SAFETY: `ready` answered for this position, and the head is published below, after `take`.
+        let (taken, answer) = unsafe { cell.read(|body| take(control, body)) };
+        if !taken {
+            return Some((answer, false));
         }
+        self.position.set(position + 1);
+        Some((answer, self.publish(position + 1)))
     }
 
+    /// Publishes the head at every quarter of the ring. The letters before `position` are done with. True if somebody waits for that.
+    #[inline(always)]
+    fn publish(&self, position: u64) -> bool {
+        if position & self.quarter != 0 {
+            return false;
+        }
+        self.ring.head.published.store(position, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+        self.ring.head.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Hands those who wait for room to `tell`. They may sleep.
     #[cold]
-    fn tell_of_room(&self, tell: &dyn Fn(u32)) {
+    pub fn tell_of_room(&self, tell: &dyn Fn(u32)) {
         let head = self.ring.head;
         // Whoever sets it again from here on is told next time, if not now.
         head.wanted.swap(0, Ordering::AcqRel);
@@ -400,7 +429,7 @@ mod tests {
         // SAFETY: the only consumer.
         let consumer = unsafe { Consumer::new(ring) };
         let (known_head, told) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
-        let push = || ring.push(&known_head, 0, &[0; 3], Payload::Inline(&[]));
+        let push = || ring.push(Company::Anywhere, &known_head, 0, &[0; 3], Payload::Inline(&[]));
         let take = |limit| {
             consumer.take_and_tell(limit, |_, _| (), |sender| told.borrow_mut().push(sender));
             told.take()
@@ -416,14 +445,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_goes_on_after_its_lap_tags_have_wrapped() {
+    fn a_ring_goes_on_after_its_stamps_have_wrapped() {
         let (tail, head, cells) = (Tail::new(), Head::new(), [Cell::new(), Cell::new()]);
         let ring = Ring::new(&tail, &head, &cells);
         // SAFETY: the only consumer.
         let consumer = unsafe { Consumer::new(ring) };
         let known_head = cell::Cell::new(0);
         for letter in 0..3u64 << 16 {
-            ring.push(&known_head, 0, &[letter, 0, 0], Payload::Inline(&[])).unwrap();
+            ring.push(Company::Anywhere, &known_head, 0, &[letter, 0, 0], Payload::Inline(&[])).unwrap();
             let taken = consumer.take(8, |_, body| assert_eq!(body.header[0], letter));
             assert_eq!(taken, 1);
         }

@@ -11,7 +11,7 @@ use loom::sync::atomic::{AtomicU32, Ordering, fence};
 use loom::thread;
 use ring::cell::Payload;
 use ring::pool::Lent;
-use ring::ring::{Head, Tail};
+use ring::ring::{Company, Head, Tail};
 use ring::sync::UnsafeCell;
 use ring::{Cell, Claim, Consumer, Doorbell, Pool, Ring};
 
@@ -47,7 +47,10 @@ fn send(parts: &Parts, sender: u32, count: u64) {
     let known_head = PrivateCell::new(0);
     for number in 0..count {
         let header = [u64::from(sender), number, 0];
-        while parts.ring().push(&known_head, sender, &header, Payload::Inline(&number.to_le_bytes())).is_err()
+        while parts
+            .ring()
+            .push(Company::Anywhere, &known_head, sender, &header, Payload::Inline(&number.to_le_bytes()))
+            .is_err()
         {
             thread::yield_now();
         }
@@ -134,18 +137,15 @@ fn a_letter_that_is_left_is_there_at_the_next_look() {
         let consumer = unsafe { Consumer::new(parts.ring()) };
         let (mut next, mut seen) = (0, false);
         while next < 3 {
-            let look = consumer.take_next(
-                |_, body| {
-                    assert_eq!(body.header, [0, next, 0]);
-                    let seen_before = seen;
-                    seen = !seen;
-                    seen_before.then_some(())
-                },
-                |_| (),
-            );
+            let look = consumer.take_next(1, |_, body| {
+                assert_eq!(body.header, [0, next, 0]);
+                let seen_before = seen;
+                seen = !seen;
+                (seen_before, seen_before)
+            });
             match look {
                 None => thread::yield_now(),
-                Some(taken) => next += u64::from(taken.is_some()),
+                Some((taken, _)) => next += u64::from(taken),
             }
         }
         sender.join().unwrap();
@@ -162,7 +162,10 @@ fn a_full_ring_refuses_and_accepts_after_the_receiver_published() {
             let parts = parts.clone();
             thread::spawn(move || {
                 let known_head = PrivateCell::new(0);
-                parts.ring().push(&known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes())).is_ok()
+                parts
+                    .ring()
+                    .push(Company::Anywhere, &known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes()))
+                    .is_ok()
             })
         };
         // SAFETY: the only consumer of this ring.
@@ -204,7 +207,11 @@ fn a_slot_is_not_rewritten_before_its_reader_is_done() {
                     // SAFETY: the pool handed the slot out.
                     shared.slots[slot as usize].with_mut(|place| unsafe { *place = number });
                     let payload = Payload::Pooled { length: 1000, slot };
-                    shared.parts.ring().push(&known_head, 0, &[number, 0, 0], payload).unwrap();
+                    shared
+                        .parts
+                        .ring()
+                        .push(Company::Anywhere, &known_head, 0, &[number, 0, 0], payload)
+                        .unwrap();
                 }
             })
         };
@@ -318,7 +325,10 @@ fn a_sender_that_sleeps_until_there_is_room_is_always_woken() {
             thread::spawn(move || {
                 let known_head = PrivateCell::new(0);
                 let ring = shared.parts.ring();
-                while ring.push(&known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes())).is_err() {
+                while ring
+                    .push(Company::Anywhere, &known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes()))
+                    .is_err()
+                {
                     assert!(ring.ask_for_room(0));
                     shared.bell.arm(|| fence(Ordering::SeqCst));
                     if ring.has_room(&known_head) {
@@ -350,7 +360,7 @@ fn a_sender_that_sleeps_until_there_is_room_is_always_woken() {
 /// All senders on one thread, the receiver on another; and senders that hint at the cells they use. Over more than a lap.
 #[test]
 fn senders_of_one_thread_and_senders_across_cores_lose_nothing() {
-    for across in [false, true] {
+    for company in [Company::OnMyThread, Company::OnOwnCores] {
         model(3, move || {
             let parts = Parts::new(2);
             let sender = {
@@ -360,14 +370,8 @@ fn senders_of_one_thread_and_senders_across_cores_lose_nothing() {
                     for (sender, number) in [(0, 0u64), (1, 0), (0, 1)] {
                         let (ring, known_head) = (parts.ring(), &known_heads[sender as usize]);
                         let (header, bytes) = ([u64::from(sender), number, 0], number.to_le_bytes());
-                        let push = || {
-                            if across {
-                                ring.push_across(known_head, sender, &header, Payload::Inline(&bytes))
-                            } else {
-                                ring.push_alone(known_head, sender, &header, Payload::Inline(&bytes))
-                            }
-                        };
-                        while push().is_err() {
+                        let payload = Payload::Inline(&bytes);
+                        while ring.push(company, known_head, sender, &header, payload).is_err() {
                             thread::yield_now();
                         }
                     }

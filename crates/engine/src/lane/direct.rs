@@ -1,6 +1,6 @@
 //! Waiting in the direct receive (see `progress::direct`): the loop of the shortest messages.
 
-use fabric::{Idle, Next, Woke};
+use fabric::{Idle, Woke};
 
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
@@ -47,7 +47,7 @@ impl Lane {
     #[inline(always)]
     pub(crate) fn receive_at_once(&self, room: &mut [u8], source: u32, tag: Tag, comm: &Comm) -> Option<u64> {
         let core = &mut *self.core.borrow_mut();
-        if room.len() as u64 >= core.choice.announce_min
+        if room.len() as u64 >= self.at_once_below
             || !core.is_quiet()
             || self.schedules.live() > 0
             || source >= comm.peers().size()
@@ -56,18 +56,9 @@ impl Lane {
         }
         let [first, second, _] =
             Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
-        let fabric = self.fabric();
-        for _ in 0..self.looks {
-            match fabric.take_next(first, second, room) {
-                Next::Nothing => {}
-                Next::Another => break,
-                Next::Taken { from, bytes } => {
-                    core.peers.at(from).seen += 1;
-                    return Some(u64::from(bytes));
-                }
-            }
-        }
-        None
+        let (from, bytes) = self.fabric().take_next(first, second, room, self.looks).letter()?;
+        core.peers.see(from);
+        Some(u64::from(bytes))
     }
 
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.

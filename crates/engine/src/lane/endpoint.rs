@@ -18,7 +18,7 @@ use crate::values::memory::board::Ended;
 use crate::values::tuning::Tuning;
 
 /// Looks of a rank with a core of its own: about as many as fit into the time of an answer.
-const LOOKS: u32 = 256;
+const LOOKS: u32 = 1024;
 
 /// One end-point and everything that arrives there.
 pub(crate) struct Lane {
@@ -40,6 +40,8 @@ pub(crate) struct Lane {
     pub parks_first: bool,
     /// Looks at its mailbox that a rank takes before it begins to wait.
     pub looks: u32,
+    /// Shorter messages than this are received at once, if they are there: none where there is no look.
+    pub at_once_below: u64,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     pub fruitless: Cell<u32>,
     /// Whoever answers for this rank when it waits.
@@ -60,8 +62,10 @@ impl Lane {
             Caps { own_cores: true, .. } => LOOKS,
             _ => 1,
         };
+        let core = Core::new(&*fabric, tuning);
+        let at_once_below = if looks > 0 { core.choice.announce_min } else { 0 };
         Lane {
-            core: RefCell::new(Core::new(&*fabric, tuning)),
+            core: RefCell::new(core),
             fabric,
             schedules: Schedules::new(),
             contexts,
@@ -72,6 +76,7 @@ impl Lane {
             boards: Rc::default(),
             parks_first,
             looks,
+            at_once_below,
             fruitless: Cell::new(0),
             lookout: OnceCell::new(),
             stretches: Cell::new(0),

@@ -196,6 +196,21 @@ impl Peers {
         self.table.get_mut(node).map(|peer| &mut **peer)
     }
 
+    /// Counts a message from a peer, most often one that was talked to.
+    #[inline(always)]
+    pub fn see(&mut self, node: Node) {
+        match self.known(node) {
+            Some(peer) => peer.seen += 1,
+            None => self.see_stranger(node),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn see_stranger(&mut self, node: Node) {
+        self.at(node).seen += 1;
+    }
+
     #[inline]
     pub fn get(&self, node: Node) -> Option<&Peer> {
         self.table.get(node).map(|peer| &**peer)
