@@ -28,6 +28,7 @@ mod multicast;
 mod nanvix;
 mod onesided;
 mod processes;
+mod profile;
 mod projects;
 mod python;
 mod replay;

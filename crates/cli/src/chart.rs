@@ -9,15 +9,19 @@ const RIGHT: f64 = 190.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 60.0;
 
-/// Colours that people with any kind of colour vision tell apart (Okabe and Ito), and dashes for prints without colour.
-const STYLES: [(&str, &str); 6] = [
-    ("#0072b2", ""),
-    ("#d55e00", "6 3"),
-    ("#009e73", "2 3"),
-    ("#cc79a7", "8 3 2 3"),
-    ("#e69f00", "4 2"),
-    ("#56b4e9", "1 2"),
-];
+/// The dashes of lines, for prints without colour. The colours are in [`STYLE`].
+const DASHES: [&str; 6] = ["", "6 3", "2 3", "8 3 2 3", "4 2", "1 2"];
+
+/// Paper, ink and lines, by day and by night. The colours of lines are those that people with any kind of colour vision tell apart (Okabe and Ito), lighter by night.
+const STYLE: &str = "<style>
+.paper{fill:#fff} text{fill:#222} .grid{stroke:#ddd}
+.line0{stroke:#0072b2} .line1{stroke:#d55e00} .line2{stroke:#009e73} .line3{stroke:#cc79a7} .line4{stroke:#e69f00} .line5{stroke:#56b4e9}
+@media (prefers-color-scheme:dark){
+.paper{fill:#161b22} text{fill:#e6edf3} .grid{stroke:#3d444d}
+.line0{stroke:#4aa8e0} .line1{stroke:#ff8c42} .line2{stroke:#2bc49a} .line3{stroke:#e39ac4} .line4{stroke:#f0b840} .line5{stroke:#bfe3f7}
+}
+</style>
+";
 
 /// How an axis grows and is labelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +64,7 @@ impl Chart<'_> {
         let all: Vec<(f64, f64)> = self.lines.iter().flat_map(|(_, points)| points.iter().copied()).collect();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
+             {STYLE}<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n\
              <text x=\"{LEFT}\" y=\"24\" font-size=\"16\">{}</text>\n",
             escape(self.title)
         );
@@ -72,8 +76,8 @@ impl Chart<'_> {
             return svg;
         };
         self.grid(&mut svg, &x, &y);
-        for ((name, points), (index, style)) in self.lines.iter().zip(STYLES.iter().cycle().enumerate()) {
-            line(&mut svg, name, points, (&x, &y), index, *style);
+        for (index, (name, points)) in self.lines.iter().enumerate() {
+            line(&mut svg, name, points, (&x, &y), index);
         }
         svg.push_str("</svg>\n");
         svg
@@ -84,7 +88,7 @@ impl Chart<'_> {
             let at = x.at(value);
             _ = writeln!(
                 svg,
-                "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\" stroke=\"#ddd\"/>\
+                "<line x1=\"{at:.1}\" y1=\"{TOP}\" x2=\"{at:.1}\" y2=\"{}\" class=\"grid\"/>\
                  <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 HEIGHT - BOTTOM,
                 HEIGHT - BOTTOM + 20.0,
@@ -95,7 +99,7 @@ impl Chart<'_> {
             let at = y.at(value);
             _ = writeln!(
                 svg,
-                "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>\
+                "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\" class=\"grid\"/>\
                  <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 WIDTH - RIGHT,
                 LEFT - 8.0,
@@ -122,7 +126,7 @@ pub fn sheet(charts: &[Chart<'_>]) -> String {
     let rows = charts.len().div_ceil(COLUMNS).max(1) as f64;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" font-size=\"13\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+         <rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n",
         WIDTH * COLUMNS as f64,
         HEIGHT * rows
     );
@@ -140,24 +144,18 @@ pub fn sheet(charts: &[Chart<'_>]) -> String {
     svg + "</svg>\n"
 }
 
-fn line(
-    svg: &mut String,
-    name: &str,
-    points: &[(f64, f64)],
-    (x, y): (&Axis, &Axis),
-    index: usize,
-    (colour, dash): (&str, &str),
-) {
+fn line(svg: &mut String, name: &str, points: &[(f64, f64)], (x, y): (&Axis, &Axis), index: usize) {
+    let (class, dash) = (index % DASHES.len(), DASHES[index % DASHES.len()]);
     let path: Vec<String> = points.iter().map(|(h, v)| format!("{:.1},{:.1}", x.at(*h), y.at(*v))).collect();
     _ = writeln!(
         svg,
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
+        "<polyline points=\"{}\" fill=\"none\" class=\"line{class}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"/>",
         path.join(" ")
     );
     let (at, legend) = (TOP + 20.0 * index as f64, WIDTH - RIGHT + 16.0);
     _ = writeln!(
         svg,
-        "<line x1=\"{legend}\" y1=\"{at}\" x2=\"{}\" y2=\"{at}\" stroke=\"{colour}\" stroke-width=\"2\" \
+        "<line x1=\"{legend}\" y1=\"{at}\" x2=\"{}\" y2=\"{at}\" class=\"line{class}\" stroke-width=\"2\" \
          stroke-dasharray=\"{dash}\"/><text x=\"{}\" y=\"{}\">{}</text>",
         legend + 30.0,
         legend + 36.0,
