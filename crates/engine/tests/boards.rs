@@ -40,7 +40,7 @@ enum Which {
     ReduceScatter,
 }
 
-/// MPI's three forms of a collective; the blocking one may be done at once where it has a root.
+/// MPI's three forms of a collective; the blocking one may be done at once where it has a root, or is a scan.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
     Blocking,
@@ -177,6 +177,13 @@ fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
             let recv = (me == root).then(|| room(&mut values, count));
             let done = rank.reduce_at_once(&out(&own, count), recv.as_ref(), &sum(), root, comm);
             assert!(!done || me != root || values[..count] == summed(seed, p, count), "{call:?}");
+            done
+        }
+        Which::Scan | Which::Exscan => {
+            let (with_own, to) = if let Which::Scan = which { (true, me + 1) } else { (false, me) };
+            let (send, recv) = (out(&own, count), room(&mut values, count));
+            let done = rank.scan_at_once(&send, &recv, &sum(), with_own, comm);
+            assert!(!done || to == 0 || values[..count] == summed(seed, to, count), "{call:?}");
             done
         }
         _ => false,

@@ -215,7 +215,9 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
 fn is_quick(function: &Function) -> bool {
     const MESSAGES: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
     const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
-    [MESSAGES, ROOTED].concat().contains(&function.name.as_str())
+    const PREFIXES: [&str; 2] = ["MPI_Scan", "MPI_Exscan"];
+    let name = &function.name.as_str();
+    MESSAGES.contains(name) || ROOTED.contains(name) || PREFIXES.contains(name)
 }
 
 /// The body of an entry point that tries that form first.

@@ -494,7 +494,13 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MP
 /// `MPI_Exscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Exscan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Exscan)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Exscan")) && crate::imp::quick::mpi_exscan(state, sendbuf, recvbuf, count, datatype, op, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Exscan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Exscan)
+    }
 }
 
 /// What both forms of `MPI_Exscan` do.
@@ -1459,7 +1465,13 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_voi
 /// `MPI_Scan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Scan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Scan)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Scan")) && crate::imp::quick::mpi_scan(state, sendbuf, recvbuf, count, datatype, op, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Scan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Scan)
+    }
 }
 
 /// What both forms of `MPI_Scan` do.

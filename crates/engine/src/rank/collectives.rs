@@ -102,6 +102,18 @@ impl Rank {
         self.lane.reduce_at_once(&Region::from(send), recv.map(Region::from).as_ref(), op, root, comm)
     }
 
+    /// [`scan`](Rank::scan), or [`exscan`](Rank::exscan) if not `with_own`, of a few bytes that lie in one piece, by a predefined operation.
+    pub fn scan_at_once(
+        &self,
+        send: &SendBuffer,
+        recv: &RecvBuffer,
+        op: &Op,
+        with_own: bool,
+        comm: &Comm,
+    ) -> bool {
+        self.lane.scan_at_once(&Region::from(send), &Region::from(recv), op, with_own, comm)
+    }
+
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
     /// for the others. Section 6.9.1.
     pub fn reduce(

@@ -1,4 +1,4 @@
-//! Chapter 6: what most collectives with a root come to where they are short. A few bytes of a predefined type, among members who share a board, where this member can do its part now.
+//! Chapter 6: what most collectives with a root, and scans, come to where they are short. A few bytes of a predefined type, among members who share a board, where this member can do its part now.
 
 use core::ffi::{c_int, c_void};
 
@@ -163,4 +163,62 @@ pub(crate) unsafe fn mpi_reduce(
     // SAFETY: the contract of `convert`.
     let recv = is_root.then(|| unsafe { Lent::to_receive(recvbuf.cast(), count as u64, datatype) });
     state.rank().reduce_at_once(&send, recv.as_deref(), &engine::Op::builtin(op), root as u32, &comm.comm)
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(always)]
+pub(crate) unsafe fn mpi_scan(
+    state: &State,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+    op: MPI_Op,
+    comm: MPI_Comm,
+) -> bool {
+    // SAFETY: passed on.
+    unsafe { scan(state, (sendbuf, recvbuf), (count, datatype), op, comm, true) }
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(always)]
+pub(crate) unsafe fn mpi_exscan(
+    state: &State,
+    sendbuf: *const c_void,
+    recvbuf: *mut c_void,
+    count: c_int,
+    datatype: MPI_Datatype,
+    op: MPI_Op,
+    comm: MPI_Comm,
+) -> bool {
+    // SAFETY: passed on.
+    unsafe { scan(state, (sendbuf, recvbuf), (count, datatype), op, comm, false) }
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(never)]
+unsafe fn scan(
+    state: &State,
+    (sendbuf, recvbuf): (*const c_void, *mut c_void),
+    (count, datatype): (c_int, MPI_Datatype),
+    op: MPI_Op,
+    comm: MPI_Comm,
+    with_own: bool,
+) -> bool {
+    let Some(comm) = state.comms.look(comm) else { return false };
+    let Some(op) = state.ops.get(op).and_then(|op| op.predefined()) else { return false };
+    let Some(value) = Block::of(state, sendbuf, count, datatype) else { return false };
+    let Some(datatype) = state.types.used(datatype) else { return false };
+    if recvbuf.addr() <= MPI_IN_PLACE.addr() || recvbuf.addr() == value.address.addr() {
+        return false;
+    }
+    // SAFETY: the contract of `convert`.
+    let (send, recv) = unsafe {
+        let (count, datatype) = (count as u64, &datatype.datatype);
+        (Lent::to_send(value.address, count, datatype), Lent::to_receive(recvbuf.cast(), count, datatype))
+    };
+    state.rank().scan_at_once(&send, &recv, &engine::Op::builtin(op), with_own, &comm.comm)
 }

@@ -1,9 +1,10 @@
-//! Collectives with a root, of a few bytes, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
+//! Collectives with a root, and scans, of a few bytes, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
 //!
 //! Each function does all of the member's part or nothing: what is false here is begun again by the collective's other form. What it lays down, and what it expects to find, is
 //! that of `short`, so each member takes whichever way is open to it.
 
 use crate::lane::Lane;
+use crate::lane::board::scan::{PREFIX, Sums};
 use crate::lane::board::short;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
@@ -109,6 +110,45 @@ impl Lane {
         part.end()
     }
 
+    /// [`Rank::scan`](crate::Rank::scan), or [`Rank::exscan`](crate::Rank::exscan) if not `with_own`, by a predefined operation, of elements that lie in one piece: if the member before this one has
+    /// laid down its prefix.
+    pub fn scan_at_once(
+        &self,
+        value: &Region,
+        target: &Region,
+        op: &Op,
+        with_own: bool,
+        comm: &Comm,
+    ) -> bool {
+        let (which, bytes) = (if with_own { Which::Scan } else { Which::Exscan }, value.bytes());
+        let Some(part) = self.part_in(which, 2 * bytes as usize, comm) else { return false };
+        let part = Part { bytes, ..part };
+        let (me, is_last) = (comm.rank(), comm.rank() + 1 == comm.size());
+        let prefix = which.kind() | PREFIX;
+        if op.check_reduction(value.datatype()).is_err()
+            || !part.has_room(2 * bytes)
+            || me > 0 && !part.comes_as(prefix, me - 1)
+        {
+            return false;
+        }
+        let place =
+            |member| part.board.part(member, part.turn, 2 * bytes, (bytes, value.count()), value.datatype());
+        let here = if is_last { target } else { &place(me) };
+        let sums = Sums { op, value, target, here, with_own, is_last };
+        if me == 0 {
+            sums.begin()
+        } else {
+            sums.go_on(&place(me - 1), 0)
+        }
+        if !is_last {
+            part.publish_as(prefix);
+            if with_own {
+                here.copy_to(target);
+            }
+        }
+        part.end()
+    }
+
     /// The next part in a collective of so many bytes, if a board serves it by notes or a room, whatever the members are to each other.
     #[inline(always)]
     fn part_in<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
@@ -148,8 +188,13 @@ impl Part<'_> {
 
     #[inline(always)]
     fn publish(&self) {
+        self.publish_as(self.which.kind());
+    }
+
+    #[inline(always)]
+    fn publish_as(&self, kind: u8) {
         let me = self.comm.rank();
-        self.board.publish(me, self.turn, self.which.kind(), self.expected());
+        self.board.publish(me, self.turn, kind, self.expected());
         self.lane.wake_members(self.comm, self.board, me);
     }
 
@@ -178,8 +223,13 @@ impl Part<'_> {
     /// True if a member's note is there, soon, and says what is expected.
     #[inline(always)]
     fn comes(&self, member: u32) -> bool {
+        self.comes_as(self.which.kind(), member)
+    }
+
+    #[inline(always)]
+    fn comes_as(&self, kind: u8, member: u32) -> bool {
         let glances = if self.board.ways.own_cores { GLANCES } else { 1 };
-        (0..glances).any(|_| self.board.shows(member, self.turn, self.which.kind()))
+        (0..glances).any(|_| self.board.shows(member, self.turn, kind))
             && self.board.said(member, self.turn) == self.expected()
     }
 

@@ -22,7 +22,7 @@ use crate::values::op::Op;
 const SHORT: u64 = 2 << 10;
 
 /// What is added to the kind of a note that has the prefix.
-const PREFIX: u8 = 0x40;
+pub(super) const PREFIX: u8 = 0x40;
 
 /// True if a value and a prefix of so many bytes are laid down in a room, or a note.
 pub(super) fn is_short(bytes: u64, room: u64) -> bool {
@@ -121,23 +121,23 @@ fn place(turn: &Turn<'_>, member: u32, value: &Region, is_prefix: bool) -> Regio
 }
 
 /// Elements of this member's value, its result, and the place of its prefix: the result's for the last member, whose prefix nobody needs.
-struct Sums<'a> {
-    op: &'a Op,
-    value: &'a Region,
-    target: &'a Region,
-    here: &'a Region,
-    with_own: bool,
-    is_last: bool,
+pub(super) struct Sums<'a> {
+    pub op: &'a Op,
+    pub value: &'a Region,
+    pub target: &'a Region,
+    pub here: &'a Region,
+    pub with_own: bool,
+    pub is_last: bool,
 }
 
 impl Sums<'_> {
     /// At the first member.
-    fn begin(&self) {
+    pub fn begin(&self) {
         self.value.copy_to(self.here);
     }
 
     /// Goes on with a prefix of the members before, of elements from `first` on. The result of a member that has more after it and takes part in its own is that one's prefix.
-    fn go_on(&self, before: &Region, first: u64) {
+    pub fn go_on(&self, before: &Region, first: u64) {
         let some = |of: &Region| of.elements(first, before.count());
         if self.with_own || !self.is_last {
             some(self.value).copy_to(&some(self.here));
