@@ -141,13 +141,11 @@ impl Endpoint {
     }
 
     /// As [`try_post`](Endpoint::try_post); the receiver's doorbell, for the wake-up, or nothing if there is no room.
-    #[inline(never)]
     pub fn post(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
-        let receiver = self.receiver(to);
         if payload.len() > INLINE_BYTES {
-            return self.post_pooled(receiver, header, payload);
+            return self.post_pooled(to, header, payload);
         }
-        self.push(receiver, header, Payload::Inline(payload), || self.converses())
+        self.push(self.receiver(to), header, Payload::Inline(payload), || self.converses())
     }
 
     /// As [`post`](Endpoint::post), of a letter that fits into a cell, to a receiver that was posted to before; for any other it calls nothing but `otherwise`.
@@ -173,6 +171,11 @@ impl Endpoint {
             self.meet(receiver, to);
         }
         receiver
+    }
+
+    /// Makes a receiver one that was posted to before.
+    pub fn get_to_know(&self, to: Node) {
+        self.receiver(to);
     }
 
     #[cold]
@@ -217,9 +220,13 @@ impl Endpoint {
         Some(unsafe { &receiver.area.get().cast::<Front>().as_ref().doorbell })
     }
 
+    /// As [`post`](Endpoint::post), of a letter that does not fit into a cell.
+    ///
     /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
     /// an unfinished cell; the look at the room first saves the copy in most cases when the ring is full.
-    fn post_pooled(&self, receiver: &Receiver, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
+    #[inline(never)]
+    pub fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Option<&Doorbell> {
+        let receiver = self.receiver(to);
         let letter_max = self.exchange.geometry().letter_max();
         assert!(
             payload.len() <= letter_max,
@@ -339,13 +346,12 @@ impl Endpoint {
         taken
     }
 
-    /// Looks for a letter up to `looks` times, and takes the next if it is the one that is meant: [`fabric::Mailbox::take_next`]. Calls nothing but, last, one of `ends`.
+    /// Looks for a letter once, and takes it if it is the one that is meant: [`fabric::Mailbox::take_next`]. Calls nothing but, last, one of `ends`.
     #[inline(always)]
     pub fn take_next(
         &self,
         (first, second): (u64, u64),
         room: &mut [u8],
-        looks: u32,
         ends: Ends<impl FnOnce(&mut [u8]) -> Next, impl FnOnce(&mut [u8]) -> Next, impl FnOnce(Next) -> Next>,
     ) -> Next {
         let take = |control: Control, body: &Body| {
@@ -360,7 +366,7 @@ impl Endpoint {
             unsafe { copy_short(body.inline_payload(length), room.as_mut_ptr()) };
             (true, Next::taken(Node(control.sender()), length as u32))
         };
-        match self.inbox.take_next(looks, take) {
+        match self.inbox.take_next(take) {
             None => (ends.nothing)(room),
             Some((next, true)) => (ends.wanted)(next),
             // Found, and yet nothing: it is long.
@@ -369,10 +375,17 @@ impl Endpoint {
         }
     }
 
-    /// Spends the time until a letter is here with hints that were put off, as long as there are any.
+    /// Looks up to `looks` times whether a letter is here. Spends the time before that with hints that were put off, as long as there are any.
     #[inline(always)]
-    pub fn hint_until_letter(&self) {
+    pub fn awaits_letter(&self, looks: u32) -> bool {
         while self.inbox.is_empty() && self.hint_more() {}
+        (0..looks).any(|_| {
+            let here = !self.inbox.is_empty();
+            if !here {
+                lines::look_again();
+            }
+            here
+        })
     }
 
     /// As [`take_next`](Endpoint::take_next), for the letters that it leaves to `long`.
@@ -390,7 +403,7 @@ impl Endpoint {
             let bytes = control.length() as u32;
             (taken, if taken { Next::taken(Node(control.sender()), bytes) } else { Next::ANOTHER })
         };
-        match self.inbox.take_next(1, take) {
+        match self.inbox.take_next(take) {
             None => Next::NOTHING,
             Some((next, true)) => tell(next),
             Some((next, false)) => next,
@@ -541,7 +554,11 @@ macro_rules! deliver_by_endpoint {
                 header: &::fabric::Header,
                 payload: &[u8],
             ) -> ::core::result::Result<(), ::fabric::PostError> {
-                self.posted(to, self.endpoint.post(to, header, payload))
+                if payload.len() > $crate::INLINE_BYTES {
+                    return self.posted(to, self.endpoint.post_pooled(to, header, payload));
+                }
+                self.endpoint.get_to_know(to);
+                ::fabric::Mailbox::try_post(self, to, header, payload)
             }
 
             #[inline(never)]
@@ -551,13 +568,10 @@ macro_rules! deliver_by_endpoint {
 
             #[inline(never)]
             fn await_next(&self, first: u64, second: u64, room: &mut [u8], looks: u32) -> ::fabric::Next {
-                self.endpoint.hint_until_letter();
-                let ends = $crate::endpoint::Ends {
-                    nothing: |_: &mut [u8]| ::fabric::Next::NOTHING,
-                    long: |room: &mut [u8]| self.take_next_long((first, second), room),
-                    wanted: |next| self.tell_of_room(next),
-                };
-                self.endpoint.take_next((first, second), room, looks, ends)
+                if !self.endpoint.awaits_letter(looks) {
+                    return ::fabric::Next::NOTHING;
+                }
+                ::fabric::Mailbox::take_next(self, first, second, room, 1)
             }
 
             #[cold]
@@ -596,7 +610,7 @@ macro_rules! deliver_by_endpoint {
                     long: |room: &mut [u8]| self.take_next_long((first, second), room),
                     wanted: |next| self.tell_of_room(next),
                 };
-                self.endpoint.take_next((first, second), room, 1, ends)
+                self.endpoint.take_next((first, second), room, ends)
             }
         }
 

@@ -35,10 +35,6 @@ use core::cell;
 use fabric::{Header, PostError};
 
 use crate::cell::{Body, Cell, Control, Payload};
-#[cfg(not(loom))]
-use crate::lines::look_again;
-#[cfg(loom)]
-use crate::sync::look_again;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// The position that the next sender claims. On lines of its own: all senders write it.
@@ -346,7 +342,7 @@ impl<'a> Consumer<'a> {
 }
 
 impl Consumer<'_> {
-    /// Looks up to `looks` times for a letter, and hands the next one to `take`: it counts as taken if that says so, and stays otherwise. `None` if no letter waits; else what
+    /// Hands the next letter to `take`: it counts as taken if that says so, and stays otherwise. `None` if no letter waits; else what
     /// `take` says beside that, and whether senders wait to be [told](Consumer::tell_of_room) of the room that is there now.
     ///
     /// Calls nothing that is not `take`'s, for a caller that is no more than this.
@@ -354,22 +350,11 @@ impl Consumer<'_> {
     /// # Panics
     /// If called from inside a sink.
     #[inline(always)]
-    pub fn take_next<R>(
-        &self,
-        looks: u32,
-        take: impl FnOnce(Control, &Body) -> (bool, R),
-    ) -> Option<(R, bool)> {
+    pub fn take_next<R>(&self, take: impl FnOnce(Control, &Body) -> (bool, R)) -> Option<(R, bool)> {
         let position = self.position.get();
         assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
         let (cell, stamp) = (self.ring.cell(position), self.ring.stamp(position));
-        let mut left = looks;
-        let control = loop {
-            left = left.checked_sub(1)?;
-            match cell.ready(stamp) {
-                Some(control) => break control,
-                None => look_again(),
-            }
-        };
+        let control = cell.ready(stamp)?;
         // SAFETY: `ready` answered for this position, and the head is published below, after `take`.
         let (taken, answer) = unsafe { cell.read(|body| take(control, body)) };
         if !taken {

@@ -32,12 +32,6 @@ pub fn compiler_fence(order: Ordering) {
     }
 }
 
-/// Between two looks at what another thread is about to write.
-#[cfg(loom)]
-pub(crate) fn look_again() {
-    loom::thread::yield_now();
-}
-
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;
 

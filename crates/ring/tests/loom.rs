@@ -137,7 +137,7 @@ fn a_letter_that_is_left_is_there_at_the_next_look() {
         let consumer = unsafe { Consumer::new(parts.ring()) };
         let (mut next, mut seen) = (0, false);
         while next < 3 {
-            let look = consumer.take_next(1, |_, body| {
+            let look = consumer.take_next(|_, body| {
                 assert_eq!(body.header, [0, next, 0]);
                 let seen_before = seen;
                 seen = !seen;
