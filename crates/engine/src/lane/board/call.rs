@@ -4,7 +4,7 @@ use crate::coll::{
     allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
 };
 use crate::lane::asked::Asked;
-use crate::lane::board::{self, hall, long, short};
+use crate::lane::board::{self, hall, long, phases, short};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps};
 use crate::values::comm::Comm;
@@ -16,7 +16,7 @@ use crate::values::op::Op;
 
 /// How a board serves a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+pub(super) enum Form {
     /// By its rooms.
     Short,
     /// Where the data lie.
@@ -86,11 +86,14 @@ impl Call {
         }
     }
 
-    /// True if a board serves it while the rank makes progress.
-    pub(super) fn goes_on(&self, board: &Board) -> bool {
-        self.suits_board(board.members(), board.room())
-            && self.form(board) == Some(Form::Short)
-            && !short::is_sliced(self, board)
+    /// How a board serves it while the rank makes progress, if it does.
+    pub(super) fn goes_on(&self, board: &Board) -> Option<Form> {
+        let form = self.form(board).filter(|_| self.suits_board(board.members(), board.room()))?;
+        let serves = match form {
+            Form::Short => !short::is_sliced(self, board),
+            form => phases::serves(self, form),
+        };
+        serves.then_some(form)
     }
 
     /// The same by messages.

@@ -8,6 +8,7 @@ mod call;
 mod hall;
 mod long;
 mod make;
+mod phases;
 mod scan;
 mod short;
 mod turn;
