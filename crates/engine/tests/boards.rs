@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, RequestId, SendBuffer, UserFunction,
@@ -332,6 +334,44 @@ fn more_collectives_than_a_board_has_notes_may_be_under_way() {
             }
         });
     }
+}
+
+#[test]
+fn a_member_that_comes_late_to_what_it_left_open_does_not_write_over_it() {
+    let (begun_by, done_by) = (AtomicU32::new(0), AtomicU32::new(0));
+    run(2, Habits { workers: 2, ..SHARED }, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let until = |flag: &AtomicU32, round: u32| {
+            while flag.load(Ordering::Acquire) < round {
+                std::thread::yield_now();
+            }
+        };
+        let call =
+            |which, seed, in_place| Call { form: Form::Blocking, which, count: 200, root: 1, in_place, seed };
+        for round in 1..=100 {
+            let seed = i64::from(round);
+            let is_late = comm.rank() == 0;
+            if !is_late {
+                until(&begun_by, round);
+            }
+            let open = begin(rank, comm, call(Which::Allreduce, seed, false));
+            if is_late {
+                // The other one comes second, is done, and goes on; this one finds all there and makes no progress meanwhile.
+                begun_by.store(round, Ordering::Release);
+                until(&done_by, round);
+            }
+            for seed in 0..3 {
+                check(rank, comm, call(Which::Bcast, seed, true));
+                if !is_late && seed == 2 {
+                    done_by.store(round, Ordering::Release);
+                }
+            }
+            // In the room of the first one.
+            check(rank, comm, call(Which::Allreduce, seed + 1, false));
+            finish(rank, open);
+        }
+    });
 }
 
 #[test]
