@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 
-use crate::coll::{self, inter, neighbor, scan, scatter, scatterv};
+use crate::coll::{self, inter, neighbor, scatter, scatterv};
 use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
 use crate::coll::{check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
 use crate::coll::{gather, gatherv, reduce};
@@ -361,14 +361,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        comm.intra()?;
-        if self.lane.may_board(comm, "scan") {
-            let (value, target) = reduction_buffers(send, recv, op)?;
-            let call = Call::Scan { value, target, op: op.clone(), with_own: true };
-            return Ok(self.to_be_made(comm, call));
-        }
-        let asked = Asked { which: "scan", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(&asked, scan::plan(self.shop(), send, recv, op, comm))
+        self.scanned(send, recv, op, comm, true)
     }
 
     /// Combines the buffers of the members of lower rank; rank 0 gets nothing. `None` to send is MPI_IN_PLACE. Section 6.11.2.
@@ -379,14 +372,32 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        self.scanned(send, recv, op, comm, false)
+    }
+
+    #[inline(never)]
+    fn scanned(
+        &self,
+        send: Option<&SendBuffer>,
+        recv: &RecvBuffer,
+        op: &Op,
+        comm: &Comm,
+        with_own: bool,
+    ) -> Result<Plan<'_>> {
         comm.intra()?;
-        if self.lane.may_board(comm, "exscan") {
-            let (value, target) = reduction_buffers(send, recv, op)?;
-            let call = Call::Scan { value, target, op: op.clone(), with_own: false };
+        let (value, target) = reduction_buffers(send, recv, op)?;
+        self.served(comm, Call::Scan { value, target, op: op.clone(), with_own })
+    }
+
+    /// A call that memory may serve which the members share, or messages where they share none.
+    #[inline(never)]
+    fn served(&self, comm: &Comm, call: Call) -> Result<Plan<'_>> {
+        // Those who prefer an algorithm name both kinds alike.
+        let is_dealt = matches!(call, Call::ReduceScatter { .. });
+        if self.lane.may_board(comm, if is_dealt { "reduce_scatter" } else { call.name() }) {
             return Ok(self.to_be_made(comm, call));
         }
-        let asked = Asked { which: "exscan", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(&asked, scan::plan_exclusive(self.shop(), send, recv, op, comm))
+        self.planned(call.steps(&self.lane, comm))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -423,10 +434,7 @@ impl Rank {
 
     fn dealt(&self, comm: &Comm, dealing: Dealing, op: &Op, is_block: bool) -> Result<Plan<'_>> {
         let call = Call::ReduceScatter { dealing: Box::new(dealing), op: op.clone(), is_block };
-        if self.lane.may_board(comm, "reduce_scatter") {
-            return Ok(self.to_be_made(comm, call));
-        }
-        self.planned(call.steps(&self.lane, comm))
+        self.served(comm, call)
     }
 
     /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section

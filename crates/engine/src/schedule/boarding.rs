@@ -36,6 +36,12 @@ pub(crate) enum Stage {
     Last(u32),
     /// Until the last who arrives lets the others go on.
     Middle,
+    /// Until long ones that were begun before are done, and there is room.
+    Line,
+    /// Until all others have come to a phase, of whom so many have been seen.
+    Phase(u32, u32),
+    /// Until the result of a round lies in the hall.
+    Round(u32),
     /// Until those before it have laid down what it needs of them.
     Before,
 }

@@ -4,7 +4,7 @@
 //! that of `short`, so each member takes whichever way is open to it.
 
 use crate::lane::Lane;
-use crate::lane::board::scan::{PREFIX, Sums};
+use crate::lane::board::scan::{PREFIX, Sum};
 use crate::lane::board::short;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
@@ -134,12 +134,8 @@ impl Lane {
         let place =
             |member| part.board.part(member, part.turn, 2 * bytes, (bytes, value.count()), value.datatype());
         let here = if is_last { target } else { &place(me) };
-        let sums = Sums { op, value, target, here, with_own, is_last };
-        if me == 0 {
-            sums.begin()
-        } else {
-            sums.go_on(&place(me - 1), 0)
-        }
+        Sum { op, value, target, here, with_own, is_last }
+            .combine(&mut me.checked_sub(1).map(place).into_iter());
         if !is_last {
             part.publish_as(prefix);
             if with_own {

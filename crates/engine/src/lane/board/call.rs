@@ -4,7 +4,7 @@ use crate::coll::{
     allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
 };
 use crate::lane::asked::Asked;
-use crate::lane::board::{self, hall, long, short, slots};
+use crate::lane::board::{self, hall, long, phases, short, slots};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps};
 use crate::values::bounds::{Bound, Bounds};
@@ -17,7 +17,7 @@ use crate::values::op::Op;
 
 /// How a board serves a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+pub(super) enum Form {
     /// By its rooms.
     Short,
     /// Where the data lie.
@@ -92,11 +92,15 @@ impl Call {
         }
     }
 
-    /// True if a board serves it while the rank makes progress: by rooms, whatever the blocking form goes by.
-    pub(super) fn goes_on(&self, bounds: &Bounds, board: &Board) -> bool {
-        self.suits_board(bounds, board.members(), board.room())
-            && self.fits(bounds, board)
-            && !short::is_sliced(self, board)
+    /// How a board serves it while the rank makes progress, if it does: by rooms if it fits there, whatever the blocking form goes by.
+    pub(super) fn goes_on(&self, bounds: &Bounds, board: &Board) -> Option<Form> {
+        if !self.suits_board(bounds, board.members(), board.room()) {
+            return None;
+        }
+        if self.fits(bounds, board) {
+            return (!short::is_sliced(self, board)).then_some(Form::Short);
+        }
+        self.form(bounds, board).filter(|form| phases::serves(self, *form))
     }
 
     /// The same by messages.

@@ -21,6 +21,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         return Err(Error::Internal { reason: "a board without a hall" });
     };
     let mut turn = Turn::begin((lane, comm, board), call);
+    turn.wait_in_line()?;
     match call {
         Call::Bcast { data, root } if turn.me() == *root => send(&mut turn, &hall, data)?,
         Call::Bcast { data, root } => receive(&mut turn, &hall, data, *root)?,
@@ -119,22 +120,25 @@ fn reduce(
                 turn.wait(turn.board.middle(), || turns::reached(hall.results()) >= result)?;
             }
         }
-        if let Some((target, from)) = target {
-            let (begin, end) = (first.max(from), (first + count).min(from + target.count()));
-            let some = end.saturating_sub(begin);
-            // In place it may go to elements that lie before these: they have been combined.
-            hall.result(count, value.datatype())
-                .elements(begin - first, some)
-                .copy_to(&target.elements(begin - from, some));
+        if let Some(target) = target {
+            take(&hall.result(count, value.datatype()), first, target);
         }
     }
     turn.board.has_reduced(turn.number);
     Ok(())
 }
 
+/// Takes what a target holds, from its element on, of a result that begins at an element.
+pub(super) fn take(result: &Region, first: u64, (target, from): (&Region, u64)) {
+    let (begin, end) = (first.max(from), (first + result.count()).min(from + target.count()));
+    let some = end.saturating_sub(begin);
+    // In place it may go to elements that lie before these: they have been combined.
+    result.elements(begin - first, some).copy_to(&target.elements(begin - from, some));
+}
+
 /// Takes this member's elements up the tree, together with those of parts that were there before. Whoever has all of them leaves the result.
 #[inline(never)]
-fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
+pub(super) fn climb(turn: &Turn<'_>, hall: &Hall, step: u64, op: &Op, own: &Region) {
     let (me, members) = (turn.me(), turn.members());
     let (count, datatype) = (own.count(), own.datatype());
     let place = |member: u32| hall.place(member, count, datatype);

@@ -285,7 +285,7 @@ fn exchange(turn: &mut Turn<'_>, piece: &Region, read: impl FnOnce(&mut Turn<'_>
 }
 
 /// True if each of two members reads all that the other one has: as many bytes as half of the values and half of the results, and one meeting less.
-fn is_between_two(turn: &Turn<'_>, value: &Region, op: &Op) -> bool {
+pub(super) fn is_between_two(turn: &Turn<'_>, value: &Region, op: &Op) -> bool {
     turn.members() == 2 && op.is_symmetric(value.datatype())
 }
 
@@ -300,17 +300,22 @@ fn reduce_with_the_other(turn: &mut Turn<'_>, value: &Region, target: &Region, o
         }
         None => value.elements(0, value.count()),
     };
-    let size = value.datatype().size();
     exchange(turn, &own, |turn| {
-        turn.read(turn.name(), &mut turn.others(), &mut |turn, other| {
-            let key = key(turn, other, turn.number, 0);
-            for (first, count) in steps((0, value.count()), WHOLE_PIECE / size) {
-                let into = target.elements(first, count);
-                fetch(turn, other, &key, first * size, &into);
-                op.combine(&own.elements(first, count), &into);
-            }
-        });
+        combine_with_the_other(turn, &own, target, op);
     })
+}
+
+/// Combines all that the other one of two has named with this member's own value, which is not the target.
+pub(super) fn combine_with_the_other(turn: &mut Turn<'_>, own: &Region, target: &Region, op: &Op) {
+    let size = own.datatype().size();
+    turn.read(turn.name(), &mut turn.others(), &mut |turn, other| {
+        let key = key(turn, other, turn.number, 0);
+        for (first, count) in steps((0, own.count()), WHOLE_PIECE / size) {
+            let into = target.elements(first, count);
+            fetch(turn, other, &key, first * size, &into);
+            op.combine(&own.elements(first, count), &into);
+        }
+    });
 }
 
 /// Elements in steps of so many: (the first, how many).
@@ -320,24 +325,34 @@ fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u6
 }
 
 fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
-    let (me, members, size) = (turn.me(), turn.members(), value.datatype().size());
     offer(turn, &[value, target])?;
     if !meet(turn)? {
         return Ok(());
     }
     let named = turn.name();
-    let mine = slice(value.count(), me, members);
-    combine_slice(turn, op, value, mine, &target.elements(mine.0, mine.1));
+    combine_own_slice(turn, op, value, target);
     turn.next()?;
-    turn.publish(me, turn.failed.is_some());
+    turn.publish(turn.me(), turn.failed.is_some());
     if meet(turn)? {
-        turn.read(named, &mut turn.others(), &mut |turn, member| {
-            let (first, count) = slice(value.count(), member, members);
-            let key = key(turn, member, named.0, 1);
-            fetch(turn, member, &key, first * size, &target.elements(first, count));
-        });
+        collect_slices(turn, named, target);
     }
     part_company(turn)
+}
+
+/// Combines this member's slice of the values that all have named.
+pub(super) fn combine_own_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, target: &Region) {
+    let mine = slice(value.count(), turn.me(), turn.members());
+    combine_slice(turn, op, value, mine, &target.elements(mine.0, mine.1));
+}
+
+/// Reads what the others have combined in the targets that they have named.
+pub(super) fn collect_slices(turn: &mut Turn<'_>, named: (u64, u8), target: &Region) {
+    let (members, size) = (turn.members(), target.datatype().size());
+    turn.read(named, &mut turn.others(), &mut |turn, member| {
+        let (first, count) = slice(target.count(), member, members);
+        let key = key(turn, member, named.0, 1);
+        fetch(turn, member, &key, first * size, &target.elements(first, count));
+    });
 }
 
 /// Each member combines its block, and nobody reads that but itself.

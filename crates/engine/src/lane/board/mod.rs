@@ -10,6 +10,7 @@ mod hall;
 mod long;
 mod make;
 mod pair;
+mod phases;
 mod scan;
 mod short;
 mod slots;

@@ -15,7 +15,7 @@ use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
 use crate::values::memory::hall::step;
-use crate::values::memory::{Aside, Region, turns};
+use crate::values::memory::{Region, turns};
 use crate::values::op::Op;
 
 /// The longest value that is laid down together with the prefix.
@@ -74,7 +74,7 @@ pub(super) fn await_before(turn: &mut Turn<'_>) -> Result<()> {
     while turn.me() > 0 {
         match look_back(turn) {
             Ok(_) => break,
-            Err(member) => turn.wait(member, || laid(turn, member) != Laid::Nothing)?,
+            Err(member) => turn.wait_for(member, &|| laid(turn, member) != Laid::Nothing)?,
         }
     }
     sees_before(turn);
@@ -95,22 +95,18 @@ pub(super) fn sees_before(turn: &mut Turn<'_>) -> bool {
 /// Combines what lies there with this member's value, takes its result, and lays down the prefix for those after it.
 pub(super) fn take(turn: &Turn<'_>, value: &Region, target: &Region, op: &Op, with_own: bool) {
     let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
+    let here = &place(turn, me, value, true);
     if turn.failed.is_none() {
-        let here = if is_last { target } else { &place(turn, me, value, true) };
-        let sums = Sums { op, value, target, here, with_own, is_last };
-        match look_back(turn) {
-            _ if me == 0 => sums.begin(),
-            Ok(nearest) if nearest + 1 == me => sums.go_on(&place(turn, nearest, value, true), 0),
-            Ok(nearest) => sums.fold(turn, nearest),
-            // They were all there before.
-            Err(_) => {}
-        }
+        // They were all there before.
+        let nearest = look_back(turn).unwrap_or(me);
+        let mut before = (nearest..me).map(|member| place(turn, member, value, member == nearest));
+        Sum { op, value, target, here, with_own, is_last }.combine(&mut before);
     }
     if !is_last {
         turn.publish_as(turn.name().1 | PREFIX, me, turn.failed.is_some());
     }
-    if turn.failed.is_none() && with_own && !is_last {
-        place(turn, me, value, true).copy_to(target);
+    if turn.failed.is_none() && with_own {
+        here.copy_to(target);
     }
 }
 
@@ -120,8 +116,8 @@ fn place(turn: &Turn<'_>, member: u32, value: &Region, is_prefix: bool) -> Regio
     turn.board.part(member, turn.number, 2 * value.bytes(), (from, value.count()), value.datatype())
 }
 
-/// Elements of this member's value, its result, and the place of its prefix: the result's for the last member, whose prefix nobody needs.
-pub(super) struct Sums<'a> {
+/// Elements of this member's value, its result, and the place of its prefix.
+pub(super) struct Sum<'a> {
     pub op: &'a Op,
     pub value: &'a Region,
     pub target: &'a Region,
@@ -130,39 +126,26 @@ pub(super) struct Sums<'a> {
     pub is_last: bool,
 }
 
-impl Sums<'_> {
-    /// At the first member.
-    pub fn begin(&self) {
-        self.value.copy_to(self.here);
-    }
-
-    /// Goes on with a prefix of the members before, of elements from `first` on. The result of a member that has more after it and takes part in its own is that one's prefix.
-    pub fn go_on(&self, before: &Region, first: u64) {
-        let some = |of: &Region| of.elements(first, before.count());
-        if self.with_own || !self.is_last {
-            some(self.value).copy_to(&some(self.here));
-            self.op.combine(before, &some(self.here));
-        }
-        if !self.with_own {
-            before.copy_to(&some(self.target));
-        }
-    }
-
-    /// The same with the prefix of a member further before, and the values of those in between.
+impl Sum<'_> {
+    /// Combines them with what those before have: a prefix, and the values that follow it. The result of one that takes part in its own is its prefix.
     #[inline(never)]
-    fn fold(&self, turn: &Turn<'_>, nearest: u32) {
-        let (count, datatype) = (self.value.count(), self.value.datatype());
-        let mut aside = Aside::new();
-        let each = Aside::BYTES / datatype.size();
-        for first in (0..count).step_by(each as usize) {
-            let many = each.min(count - first);
-            let before = aside.region(many, datatype);
-            place(turn, nearest, self.value, true).elements(first, many).copy_to(&before);
-            for member in nearest + 1..turn.me() {
-                let next = place(turn, member, self.value, false).elements(first, many);
-                join(self.op, &next, &before, true);
-            }
-            self.go_on(&before, first);
+    pub fn combine(&self, before: &mut dyn Iterator<Item = Region>) {
+        let &Sum { op, value, target, here, with_own, is_last } = self;
+        let prefix = before.next();
+        // In place the value is gone when the target is written.
+        if prefix.is_none() || !(with_own || is_last) {
+            value.copy_to(here);
+        }
+        let Some(prefix) = prefix else { return };
+        let sum = if with_own { here } else { target };
+        prefix.copy_to(sum);
+        for next in before {
+            join(op, &next, sum, true);
+        }
+        if with_own {
+            join(op, value, here, true);
+        } else if !is_last {
+            op.combine(target, here);
         }
     }
 }
@@ -176,46 +159,51 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     let mut turn = Turn::begin((lane, comm, board), call);
     turn.enter_chain()?;
     let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
-    let (count, datatype) = (value.count(), value.datatype());
+    let (count, datatype, with_own) = (value.count(), value.datatype(), *with_own);
     let each = board.slot_bytes() / datatype.size();
     for (piece, first) in (0_u64..).zip((0..count).step_by(each as usize)) {
         let (many, reached) = (each.min(count - first), step(turn.number, piece + 1));
-        if !is_last {
-            turn.wait(me + 1, || board.is_free(piece))?;
-        }
-        if me > 0 && piece == 0 {
-            turn.wait(me - 1, || laid(&turn, me - 1) != Laid::Nothing)?;
-            turn.inspect(me - 1);
-        } else if me > 0 {
-            turn.wait(me - 1, || turns::reached(board.laid(me - 1)) >= reached)?;
-        }
-        if turn.failed.is_none() {
-            let (value, target) = (value.elements(first, many), target.elements(first, many));
-            let slot = board.slot(me, piece, many, datatype);
-            let here = if is_last { &target } else { &slot };
-            let sums = Sums { op, value: &value, target: &target, here, with_own: *with_own, is_last };
-            if me == 0 {
-                sums.begin();
-            } else {
-                sums.go_on(&board.slot(me - 1, piece, many, datatype), 0);
-                turn.show(board.taken(me), reached, me);
-            }
-            if !is_last {
-                board.fill(piece, reached);
-                if piece > 0 {
-                    turn.show(board.laid(me), reached, me);
-                }
-            }
-        }
-        if piece == 0 && !is_last {
-            turn.publish_as(turn.name().1 | PREFIX, me, turn.failed.is_some());
-        }
+        await_piece(&mut turn, piece, reached)?;
         if turn.failed.is_some() {
             break;
         }
-        if *with_own && !is_last {
-            board.slot(me, piece, many, datatype).copy_to(&target.elements(first, many));
+        let (value, target) = (&value.elements(first, many), &target.elements(first, many));
+        let slot = board.slot(me, piece, many, datatype);
+        // Nobody needs the prefix of the last member, whose slots are free for what cannot be combined in place.
+        let here = if is_last && !value.same_place(target) { target } else { &slot };
+        let mut before =
+            me.checked_sub(1).map(|before| board.slot(before, piece, many, datatype)).into_iter();
+        Sum { op, value, target, here, with_own, is_last }.combine(&mut before);
+        turn.show(board.taken(me), reached, me);
+        if !is_last {
+            board.fill(piece, reached);
+            if piece == 0 {
+                turn.publish_as(turn.name().1 | PREFIX, me, false);
+            } else {
+                turn.show(board.laid(me), reached, me);
+            }
+        }
+        if with_own {
+            here.copy_to(target);
         }
     }
+    if turn.failed.is_some() && !is_last {
+        turn.publish_as(turn.name().1 | PREFIX, me, true);
+    }
     turn.finish()
+}
+
+/// Waits until this member's slot for a piece is free, and the one before has filled its own: with the first, learns whether it has failed.
+fn await_piece(turn: &mut Turn<'_>, piece: u64, reached: u64) -> Result<()> {
+    let (me, board) = (turn.me(), turn.board);
+    if me + 1 < turn.members() {
+        turn.wait_for(me + 1, &|| board.is_free(piece))?;
+    }
+    let Some(before) = me.checked_sub(1) else { return Ok(()) };
+    if piece > 0 {
+        return turn.wait_for(before, &|| turns::reached(board.laid(before)) >= reached);
+    }
+    turn.wait_for(before, &|| laid(turn, before) != Laid::Nothing)?;
+    turn.inspect(before);
+    Ok(())
 }

@@ -46,6 +46,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u
     };
     let slot = Slot { hall, slots };
     let mut turn = Turn::begin((lane, comm, board), call);
+    turn.wait_in_line()?;
     let (me, members) = (turn.me(), turn.members());
     match call {
         Call::Bcast { data, root } if me == *root => fill(&mut turn, &slot, 0, data)?,

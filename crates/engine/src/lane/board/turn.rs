@@ -12,8 +12,9 @@ use crate::schedule::{Builder, Call, Identity};
 use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
-use crate::values::memory::Region;
 use crate::values::memory::board::{Board, HallWay, Said};
+use crate::values::memory::hall::step;
+use crate::values::memory::{Region, turns};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
 pub(super) const GLANCES: u32 = 64;
@@ -45,6 +46,11 @@ impl Lane {
             let _ = signals::call_up(self.fabric(), comm.node(member));
         }
     }
+}
+
+/// What a member publishes that has come to a phase of a turn.
+fn phase_mark(turn: u64, phase: u32, failed: bool) -> u64 {
+    step(turn, 2 * u64::from(phase) + u64::from(failed))
 }
 
 /// A turn that this member takes part in.
@@ -118,14 +124,20 @@ impl<'a> Turn<'a> {
         if self.board.is_passed(needed) {
             return Ok(());
         }
-        self.pass(needed)
+        self.free(needed)
     }
 
-    /// Waits until all others are done with a turn, and this member with what it has left open.
+    /// Waits until all are done with a turn, this member with those that it has left open.
+    #[cold]
+    fn free(&self, turn: u64) -> Result<()> {
+        self.pass(turn)?;
+        self.wait_for(self.me(), &|| self.board.is_closed(turn))
+    }
+
+    /// Waits until all others are done with a turn.
     #[cold]
     fn pass(&self, turn: u64) -> Result<()> {
-        self.wait(self.me(), || self.board.closed() >= turn)?;
-        let mut least = self.board.closed();
+        let mut least = u64::MAX;
         for member in self.others() {
             self.wait(member, || self.board.done(member) >= turn)?;
             least = least.min(self.board.done(member));
@@ -136,12 +148,16 @@ impl<'a> Turn<'a> {
 
     /// True if this member may lay so many bytes down: as [`make_room`](Turn::make_room), but it never waits.
     pub fn has_room(&self, bytes: u64) -> bool {
-        let needed = self.board.needs(self.number, bytes);
-        if !self.board.is_passed(needed) {
-            let done = self.others().map(|member| self.board.done(member));
-            self.board.has_passed(done.fold(self.board.closed(), u64::min));
+        self.is_passed(self.board.needs(self.number, bytes))
+    }
+
+    /// True if all are done with a turn. Never waits.
+    fn is_passed(&self, turn: u64) -> bool {
+        if !self.board.is_passed(turn) {
+            let least = self.others().map(|member| self.board.done(member)).min();
+            self.board.has_passed(least.unwrap_or(u64::MAX));
         }
-        self.board.is_passed(needed)
+        self.board.is_passed(turn)
     }
 
     /// Waits until all others are done with this turn.
@@ -155,21 +171,56 @@ impl<'a> Turn<'a> {
         self.make_room(0)?;
         let before = self.board.enter_hall(self.number);
         let is_free = before.way == HallWay::Reduction && is_reduction;
-        if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.pass(before.turn) }
+        if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.free(before.turn) }
+    }
+
+    /// As [`enter_hall`](Turn::enter_hall) for a reduction, but it never waits: true if this member has entered.
+    pub fn try_enter_hall(&self) -> bool {
+        let before = self.board.hall_use();
+        // A later turn that has failed waits for this one.
+        let is_free =
+            before.way == HallWay::Reduction || before.turn >= self.number || self.is_passed(before.turn);
+        let enters = is_free && self.has_room(0);
+        if enters {
+            self.board.enter_hall(self.number);
+        }
+        enters
+    }
+
+    /// Waits until the long collectives that this member has begun before, and that go on while it makes progress, are done.
+    pub fn wait_in_line(&self) -> Result<()> {
+        if self.board.has_line() { self.wait_for(self.me(), &|| !self.board.has_line()) } else { Ok(()) }
+    }
+
+    /// Publishes that this member has come to a phase of a long collective.
+    pub fn enter_phase(&self, phase: u32) {
+        let mark = phase_mark(self.number, phase, self.failed.is_some());
+        self.show(self.board.phase(self.me()), mark, self.me());
+    }
+
+    /// True if a member has come to a phase; learns whether it has failed. Never waits.
+    pub fn has_come(&mut self, member: u32, phase: u32) -> bool {
+        let reached = turns::reached(self.board.phase(member));
+        let has_come = reached >= phase_mark(self.number, phase, false);
+        if has_come && reached & 1 == 1 && reached < step(self.number + 1, 0) {
+            let node = self.comm.node(member).0;
+            self.failed.get_or_insert(Error::PeerMemory { node, role: "send" });
+        }
+        has_come
     }
 
     /// Before this member fills a slot of the hall, one of so many, and publishes a note: waits until all others are done with what lay there.
     pub fn enter_slot(&self, slots: u64) -> Result<()> {
         self.make_room(0)?;
         let before = self.board.enter_slot(self.number, slots);
-        if self.board.is_passed(before) { Ok(()) } else { self.pass(before) }
+        if self.board.is_passed(before) { Ok(()) } else { self.free(before) }
     }
 
     /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
     pub fn enter_chain(&self) -> Result<()> {
         self.make_room(0)?;
         let before = self.board.enter_chain(self.number);
-        if self.board.is_passed(before) { Ok(()) } else { self.pass(before) }
+        if self.board.is_passed(before) { Ok(()) } else { self.free(before) }
     }
 
     /// True if a member is done with this turn.
@@ -355,6 +406,12 @@ impl<'a> Turn<'a> {
         self.wake(self.me());
         self.lane.schedules.passed.set(Some(self.identity));
         self.failed.map_or(Ok(()), Err)
+    }
+
+    /// As [`wait`](Turn::wait), in one place for those who wait for something rare.
+    #[inline(never)]
+    pub fn wait_for(&self, seat: u32, done: &dyn Fn() -> bool) -> Result<()> {
+        self.wait(seat, done)
     }
 
     /// Waits for something that a seat's member, or whoever writes to it, publishes.

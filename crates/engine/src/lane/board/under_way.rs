@@ -1,4 +1,4 @@
-//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`), and look where those wait.
+//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`, `phases`), and look where those wait.
 //!
 //! Members may have several under way, and begin others before they are done. A board's turns are counted in the order in which collectives are begun, which is the same at all members; persistent ones, which
 //! may be started in any order, have boards of their own.
@@ -10,6 +10,8 @@ use fabric::{Idle, Woke};
 use smallvec::SmallVec;
 
 use crate::lane::Lane;
+use crate::lane::board::call::Form;
+use crate::lane::board::phases;
 use crate::lane::board::scan;
 use crate::lane::board::short::{self, Awaits};
 use crate::lane::board::turn::{Turn, YIELDS};
@@ -24,7 +26,7 @@ impl Lane {
     pub fn under_way(&self, comm: &Comm, call: Call) -> Result<Steps> {
         let bounds = self.schedules.bounds();
         match comm.board().flatten() {
-            Some(board) if self.may_board(comm, call.name()) && call.goes_on(bounds, board) => {
+            Some(board) if self.may_board(comm, call.name()) && call.goes_on(bounds, board).is_some() => {
                 Ok(self.boarding(comm, call, None))
             }
             _ => call.steps(self, comm),
@@ -34,11 +36,12 @@ impl Lane {
     /// A persistent collective, on a board that is made for it.
     pub fn kept(&self, comm: &Comm, call: Call) -> Result<Steps> {
         let bounds = self.schedules.bounds();
+        let is_short = call.bytes() <= Board::room_of(comm.size());
         if self.may_board(comm, call.name())
             && call.suits_board(bounds, comm.size(), Board::room_of(comm.size()))
-            && call.bytes() <= Board::room_of(comm.size())
-            && let Some(board) = self.make_board(comm, false)?
-            && call.goes_on(bounds, &board)
+            && (is_short || phases::may_serve(&call))
+            && let Some(board) = self.make_board(comm, !is_short)?
+            && call.goes_on(bounds, &board).is_some()
         {
             return Ok(self.boarding(comm, call, Some(Rc::new(board))));
         }
@@ -66,6 +69,7 @@ impl Lane {
             return Err(Error::Internal { reason: "a turn without a board" });
         };
         let boarded = &self.schedules.boarded;
+        let form = boarding.call.goes_on(self.schedules.bounds(), board).filter(|form| *form != Form::Short);
         let mut taken = boarding.taken.borrow_mut();
         let now = match taken.take() {
             Some(now) => now,
@@ -73,23 +77,39 @@ impl Lane {
                 let turn = board.next_turn();
                 board.leave_open(turn);
                 boarded.set(boarded.get() + 1);
-                Taken { turn, stage: Stage::Room, failed: None }
+                if form.is_some() {
+                    board.line_up(turn);
+                }
+                let stage = if form.is_some() { Stage::Line } else { Stage::Room };
+                Taken { turn, stage, failed: None }
             }
         };
+        let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), now.turn);
         if let Err(fault) = self.core.borrow_mut().check_fault(self.fabric()) {
             boarded.set(boarded.get() - 1);
+            if form.is_some() {
+                board.leave_line(now.turn);
+                turn.withdraw(now.turn);
+            }
             return Err(fault);
         }
-        let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), now.turn);
         turn.failed = now.failed;
-        match advance(&mut turn, &boarding.call, now.stage) {
+        let next = match form {
+            Some(form) => phases::advance(&mut turn, &boarding.call, form, now.stage),
+            None => advance(&mut turn, &boarding.call, now.stage),
+        };
+        match next {
             Some(stage) => {
                 *taken = Some(Taken { turn: turn.number, stage, failed: turn.failed });
                 Ok(false)
             }
             None => {
                 boarded.set(boarded.get() - 1);
-                short::take(&turn, &boarding.call);
+                if form.is_some() {
+                    board.leave_line(turn.number);
+                } else {
+                    short::take(&turn, &boarding.call);
+                }
                 turn.finish().map(|()| true)
             }
         }
@@ -146,14 +166,28 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
             Awaits::Before => Stage::Before,
             Awaits::Root(_) => Stage::Root,
             Awaits::All => Stage::All(0),
-            Awaits::Meeting if turn.is_flat() => Stage::All(0),
-            Awaits::Meeting if turn.board.is_last(turn.number) => Stage::Last(0),
-            Awaits::Meeting => Stage::Middle,
+            Awaits::Meeting => meeting(turn),
         };
     }
+    if stage == Stage::Root {
+        return (!turn.sees(call.root().unwrap_or(0))).then_some(stage);
+    }
+    look(turn, stage, &mut |turn| short::join(turn, call))
+}
+
+/// What a member waits for that has published its note, and that meets the others.
+pub(super) fn meeting(turn: &Turn<'_>) -> Stage {
+    match () {
+        () if turn.is_flat() => Stage::All(0),
+        () if turn.board.is_last(turn.number) => Stage::Last(0),
+        () => Stage::Middle,
+    }
+}
+
+/// Goes on from a stage in which this member waits for the notes of others: the stage in which it still does, or none. The last who arrives does `last` before it lets the others go on.
+pub(super) fn look(turn: &mut Turn<'_>, stage: Stage, last: &mut dyn FnMut(&mut Turn<'_>)) -> Option<Stage> {
     match stage {
-        Stage::Room => Some(stage),
-        Stage::Root => (!turn.sees(call.root().unwrap_or(0))).then_some(stage),
+        Stage::Room | Stage::Root | Stage::Line | Stage::Phase(..) | Stage::Round(_) => Some(stage),
         Stage::Before => (!scan::sees_before(turn)).then_some(stage),
         Stage::Middle if !turn.is_let_go_on() => Some(stage),
         Stage::Middle => {
@@ -171,7 +205,7 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
             }
             turn.has_met();
             if is_last {
-                turn.let_go_on(&mut |turn| short::join(turn, call));
+                turn.let_go_on(last);
             }
             None
         }

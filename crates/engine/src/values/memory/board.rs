@@ -76,6 +76,8 @@ struct Standing {
     /// The last piece of a chain that it has laid down, and the last that it has taken of the one before.
     laid: AtomicU64,
     taken: AtomicU64,
+    /// The last phase that it has come to of a long collective under way.
+    phase: AtomicU64,
     /// It reads what others have named.
     reading: AtomicU32,
 }
@@ -127,6 +129,8 @@ pub(crate) struct Board {
     /// Turns that this member has left open, in their order, and the last that it is done with.
     open: RefCell<SmallVec<[u64; 4]>>,
     finished: Cell<u64>,
+    /// Those of them that are long, and go on one after the other.
+    line: RefCell<SmallVec<[u64; 4]>>,
     /// The first and the last turn that was left open since all were known to be done with such.
     loose: Cell<(u64, u64)>,
     /// What all members can do, as they have agreed.
@@ -264,6 +268,7 @@ impl Board {
             chain_use: Cell::default(),
             open: RefCell::default(),
             finished: Cell::new(0),
+            line: RefCell::default(),
             loose: Cell::default(),
             ways,
             ended,
@@ -314,10 +319,15 @@ impl Board {
     /// True if all are known to be done with a turn.
     #[inline]
     pub fn is_passed(&self, turn: u64) -> bool {
-        self.known.get() >= turn
+        self.known.get() >= turn && (self.loose.get().1 == 0 || self.is_closed(turn))
     }
 
-    /// This member has learnt that all are done with a turn.
+    /// True if this member is done with a turn and those before, if it has left any open: it may not have looked yet at what all others are done with.
+    pub fn is_closed(&self, turn: u64) -> bool {
+        self.open.borrow().first().is_none_or(|first| *first > turn)
+    }
+
+    /// This member has learnt that all others are done with a turn.
     #[inline]
     pub fn has_passed(&self, turn: u64) {
         self.known.set(self.known.get().max(turn));
@@ -326,6 +336,11 @@ impl Board {
     /// This member uses the hall in this turn, or cannot tell whether others do. When it was used before.
     pub fn enter_hall(&self, turn: u64) -> HallUse {
         self.hall_use.replace(HallUse { turn, ..HallUse::default() })
+    }
+
+    /// How the hall was last used.
+    pub fn hall_use(&self) -> HallUse {
+        self.hall_use.get()
     }
 
     /// All members have combined their values in the hall in this turn, and know it of each other.
@@ -406,17 +421,6 @@ impl Board {
         open.first().map_or(self.finished.get(), |first| first - 1)
     }
 
-    /// The last turn up to which this member has left none open: until it has closed those, it needs what it has itself laid down.
-    #[inline]
-    pub fn closed(&self) -> u64 {
-        if self.loose.get().1 == 0 { u64::MAX } else { self.before_open() }
-    }
-
-    #[cold]
-    fn before_open(&self) -> u64 {
-        self.open.borrow().first().map_or(u64::MAX, |first| first - 1)
-    }
-
     /// This member leaves a turn open, and may begin others before it is done with it; so do all members.
     #[cold]
     pub fn leave_open(&self, turn: u64) {
@@ -424,6 +428,29 @@ impl Board {
         let (first, last) = self.loose.get();
         self.loose.set((if self.is_passed(last) { turn } else { first }, turn));
         self.finished.set(self.finished.get().max(turn - 1));
+    }
+
+    /// A turn that is left open is long: it goes on when those before it are done.
+    pub fn line_up(&self, turn: u64) {
+        self.line.borrow_mut().push(turn);
+    }
+
+    pub fn is_first_in_line(&self, turn: u64) -> bool {
+        self.line.borrow().first() == Some(&turn)
+    }
+
+    pub fn has_line(&self) -> bool {
+        !self.line.borrow().is_empty()
+    }
+
+    /// It is done, or given up.
+    pub fn leave_line(&self, turn: u64) {
+        self.line.borrow_mut().retain(|other| *other != turn);
+    }
+
+    /// The last phase of a long collective that a member has come to.
+    pub fn phase(&self, member: u32) -> &AtomicU64 {
+        &self.standing(member).phase
     }
 
     /// All members have begun a turn: they are done with the ones before, except those that they may have left open.
