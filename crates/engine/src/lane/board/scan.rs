@@ -39,10 +39,10 @@ enum Laid {
 
 fn laid(turn: &Turn<'_>, member: u32) -> Laid {
     let (number, kind) = turn.name();
-    match () {
-        () if turn.board.shows(member, number, kind | PREFIX) => Laid::Prefix,
-        () if turn.board.shows(member, number, kind) => Laid::Value,
-        () => Laid::Nothing,
+    match turn.board.shown(member, number) {
+        Some(shown) if shown == kind | PREFIX => Laid::Prefix,
+        Some(shown) if shown == kind => Laid::Value,
+        _ => Laid::Nothing,
     }
 }
 

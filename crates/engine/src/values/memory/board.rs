@@ -530,6 +530,12 @@ impl Board {
         turns::shows(&self.note(seat, turn).mark, mark(turn, kind))
     }
 
+    /// The kind of a seat's note of this turn, if it is published. One look, since a note may be published again as another kind.
+    pub fn shown(&self, seat: u32, turn: u64) -> Option<u8> {
+        let mark = turns::reached(&self.note(seat, turn).mark);
+        (mark >> 8 == turn).then_some(mark as u8)
+    }
+
     /// What it says.
     #[inline]
     pub fn said(&self, seat: u32, turn: u64) -> Said {
