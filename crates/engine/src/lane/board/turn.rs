@@ -219,8 +219,12 @@ impl<'a> Turn<'a> {
     /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
     pub fn enter_chain(&self) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.enter_chain(self.number);
-        if self.board.is_passed(before) { Ok(()) } else { self.free(before) }
+        let before = self.board.needs_for_chain(self.number);
+        if !self.board.is_passed(before) {
+            self.free(before)?;
+        }
+        self.board.enter_chain(self.number);
+        Ok(())
     }
 
     /// True if a member is done with this turn.

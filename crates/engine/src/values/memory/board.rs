@@ -356,12 +356,16 @@ impl Board {
         other.max(turn.saturating_sub(slots))
     }
 
-    /// This turn is a chain. The turn that all must be done with before this member may lay down a piece.
-    pub fn enter_chain(&self, turn: u64) -> u64 {
+    /// The turn that all must be done with before this member may lay down a piece of a chain in this turn.
+    pub fn needs_for_chain(&self, turn: u64) -> u64 {
         let before = self.chain_use.get();
-        let other = if before.turn + 1 == turn { before.other } else { turn - 1 };
-        self.chain_use.set(ChainUse { turn, other, ..before });
-        other
+        if before.turn + 1 == turn { before.other } else { turn - 1 }
+    }
+
+    /// This turn is a chain, and all are done with what [it needs](Board::needs_for_chain): until then, what was begun before may still wait for room among the pieces of an earlier one.
+    pub fn enter_chain(&self, turn: u64) {
+        let other = self.needs_for_chain(turn);
+        self.chain_use.set(ChainUse { turn, other, ..self.chain_use.get() });
     }
 
     /// Bytes of a piece of a chain.
