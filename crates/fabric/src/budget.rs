@@ -187,7 +187,11 @@ impl fmt::Display for BudgetExceeded {
         )?;
         let mut holders = self.holders.clone();
         if holders.len() > NAMED {
-            holders.sort_by_key(|holder| core::cmp::Reverse(holder.bytes));
+            // The greatest, in their order.
+            for at in 0..NAMED {
+                let greatest = (at..holders.len()).rev().max_by_key(|index| holders[*index].bytes);
+                holders[at..=greatest.unwrap_or(at)].rotate_right(1);
+            }
         }
         for (index, holder) in holders.iter().take(NAMED).enumerate() {
             write!(f, "{}{} by {}", if index == 0 { " (" } else { ", " }, holder.bytes, holder.purpose)?;

@@ -77,7 +77,7 @@ impl Domains {
 /// Whether the parts of the file that ranks want lie in each other.
 pub(crate) fn are_interleaved(mut parts: Vec<Range<u64>>) -> bool {
     parts.retain(|part| !part.is_empty());
-    parts.sort_unstable_by_key(|part| part.start);
+    engine::sort_by(&mut parts, &|a, b| a.start < b.start);
     parts.windows(2).any(|pair| pair[1].start < pair[0].end)
 }
 

@@ -248,7 +248,7 @@ pub(crate) fn union(lists: &[Runs], range: &Range<u64>) -> Vec<Run> {
 /// The same where stripes fill each other's gaps, as they do where a file is dealt out: without a look at every run.
 fn tiled(lists: &[Runs], range: &Range<u64>) -> Option<Vec<Run>> {
     let mut stripes: Vec<Stripe> = lists.iter().flat_map(|runs| runs.stripes_in(range)).collect();
-    stripes.sort_unstable_by_key(|stripe| stripe.offset);
+    engine::sort_by(&mut stripes, &|a, b| a.offset < b.offset);
     let (mut kept, mut left): (Vec<Run>, &[Stripe]) = (Vec::new(), &stripes);
     while let Some((first, mut behind)) = left.split_first() {
         let mut end = first.offset + first.len;

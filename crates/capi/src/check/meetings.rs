@@ -71,7 +71,8 @@ pub(super) fn meetings(reports: &[(u32, Report)]) -> Vec<Meeting<'_>> {
     let told =
         reports.iter().flat_map(|(from, report)| report.accesses.iter().map(|(by, it)| (*from, by, it)));
     let mut told: Vec<_> = told.collect();
-    told.sort_unstable_by_key(|(from, _, access)| (access.target, access.bytes.hull().start, *from));
+    let place = |from: u32, access: &Access| (access.target, access.bytes.hull().start, from);
+    engine::sort_by(&mut told, &|a, b| place(a.0, a.2) < place(b.0, b.2));
     let (mut found, mut near, mut left) = (Vec::<Meeting<'_>>::new(), Vec::<usize>::new(), COMPARISONS_MAX);
     for (at, second) in told.iter().enumerate() {
         let (target, start) = (second.2.target, second.2.bytes.hull().start);

@@ -78,7 +78,7 @@ impl Region {
             let start = self.base.wrapping_add_signed(offset as isize);
             pieces.push(start..start.wrapping_add(len as usize));
         });
-        pieces.sort_unstable_by_key(|piece| piece.start);
+        engine::sort_by(&mut pieces, &|a, b| a.start < b.start);
         Some(pieces)
     }
 

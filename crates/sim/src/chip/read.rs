@@ -62,7 +62,7 @@ impl<'t> Source<'t> {
     /// The numbers that were read, in the order of the file.
     pub(super) fn into_facts(self) -> Vec<Fact> {
         let mut facts = self.facts.into_inner();
-        facts.sort_by_key(|fact| fact.line);
+        put_in_order(&mut facts, &|fact| fact.line);
         facts
     }
 
@@ -117,14 +117,14 @@ impl<'t> Section<'t> {
             let section = self.below(self.path_of(&name), &name, value)?;
             sections.push((name, section));
         }
-        sections.sort_by_key(|(_, section)| section.line);
+        put_in_order(&mut sections, &|(_, section)| section.line);
         Ok(sections)
     }
 
     /// All texts of a section whose names the file chooses, in its order.
     pub(super) fn texts(&self) -> Result<Vec<(String, String)>> {
         let mut keys: Vec<_> = self.table.keys().collect();
-        keys.sort_by_key(|key| key.span().start);
+        put_in_order(&mut keys, &|key| key.span().start);
         keys.into_iter().map(|key| Ok((key.get_ref().to_string(), self.text(key.get_ref())?))).collect()
     }
 
@@ -412,5 +412,16 @@ impl<'t> Section<'t> {
 
     fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// Sorts by places in a file. The standard library's sorts would be kilobytes of every copy of the library, for lists as short as a file's sections.
+fn put_in_order<T>(items: &mut [T], place: &dyn Fn(&T) -> usize) {
+    for end in 1..items.len() {
+        let mut at = end;
+        while at > 0 && place(&items[at]) < place(&items[at - 1]) {
+            items.swap(at, at - 1);
+            at -= 1;
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Machine {
         let to: Vec<Place> = std::iter::once(first).chain(others.iter().copied()).collect();
         let mut once = to.clone();
         once.push(from);
-        once.sort();
+        once.sort_unstable();
         once.dedup();
         assert!(once.len() == to.len() + 1, "a multicast goes once to each of several other places");
         to
