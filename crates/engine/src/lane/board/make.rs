@@ -18,7 +18,7 @@ use crate::values::op::{Builtin, Op};
 const MADE_IN: u32 = 6;
 
 /// Most members of one: whoever arrives last reads all seats.
-const MEMBERS: u32 = 1024;
+const MEMBERS: u32 = 4096;
 
 /// What a member says of itself: bits that all must say.
 const ATTACHED: u64 = 1;
