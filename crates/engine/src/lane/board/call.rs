@@ -69,6 +69,11 @@ impl Call {
             }
             Call::Bcast { .. } => bytes <= room.min(bounds.get(Bound::BoardBcastRoomBytes)),
             Call::Allreduce { .. } | Call::ReduceScatter { .. } => bytes <= room,
+            // To one member of a few, what would take more than a call of the system each is sooner copied twice.
+            Call::Reduce { .. } | Call::Gather { .. } if !board.ways.hall && !board.ways.near => {
+                let few = 2 * bounds.get(Bound::BoardBcastRoomBytes) / u64::from(members);
+                bytes <= room.min(block.max(few))
+            }
             Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
             Call::Scan { .. } => board::scan::is_short(bytes, room),
