@@ -151,6 +151,7 @@ impl Lane {
         let board = &**comm.board()??;
         let bytes = bytes as u64;
         let together = bytes * u64::from(board.members());
+        // A longer scatter goes by a slot of the hall (`slots::of`). Everything else that passes here fits (`Call::fits`), whatever the bounds are: both ways must agree.
         let has_room =
             together <= if which == Which::Scatter && board.ways.hall { NOTE_BYTES } else { board.room() };
         let is_short = bytes <= NOTE_BYTES && has_room;
