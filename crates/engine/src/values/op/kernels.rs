@@ -20,14 +20,14 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
         _ => {}
     }
     match basic {
-        Basic::I8 => integer!(i8, op, Sum8),
-        Basic::I16 => integer!(i16, op, Sum16),
-        Basic::I32 => integer!(i32, op, Sum32),
-        Basic::I64 | Basic::Long => integer!(i64, op, Sum64),
-        Basic::U8 => integer!(u8, op, Sum8),
-        Basic::U16 => integer!(u16, op, Sum16),
-        Basic::U32 => integer!(u32, op, Sum32),
-        Basic::U64 | Basic::UnsignedLong => integer!(u64, op, Sum64),
+        Basic::I8 => integer!(i8, op),
+        Basic::I16 => integer!(i16, op),
+        Basic::I32 => integer!(i32, op),
+        Basic::I64 | Basic::Long => integer!(i64, op),
+        Basic::U8 => integer!(u8, op),
+        Basic::U16 => integer!(u16, op),
+        Basic::U32 => integer!(u32, op),
+        Basic::U64 | Basic::UnsignedLong => integer!(u64, op),
         Basic::F32 => single(op),
         Basic::F64 => double(op),
         Basic::LongDouble => extended(op),
@@ -48,12 +48,46 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
             }
             _ => None,
         },
-        Basic::Bool | Basic::Logical { bytes: 1 } => logical!(u8, op),
-        Basic::Logical { bytes: 2 } => logical!(u16, op),
-        Basic::Logical { bytes: 4 } => logical!(u32, op),
-        Basic::Logical { bytes: 8 } => logical!(u64, op),
-        Basic::Logical { bytes: 16 } => logical!(u128, op),
-        Basic::Byte => bitwise!(u8, op),
+        Basic::Bool => logical(op, 1),
+        Basic::Logical { bytes } => logical(op, bytes),
+        Basic::Byte => bitwise(op),
+        _ => None,
+    }
+}
+
+/// What makes no difference between numbers with a sign and without, of so many bytes.
+fn unsigned(op: Builtin, bytes: u8) -> Option<Kernel> {
+    match (op, bytes) {
+        (Sum, 1) => on!(u8, |a, b| a.wrapping_add(b), Sum8),
+        (Sum, 2) => on!(u16, |a, b| a.wrapping_add(b), Sum16),
+        (Sum, 4) => on!(u32, |a, b| a.wrapping_add(b), Sum32),
+        (Sum, 8) => on!(u64, |a, b| a.wrapping_add(b), Sum64),
+        (Prod, 1) => on!(u8, |a, b| a.wrapping_mul(b)),
+        (Prod, 2) => on!(u16, |a, b| a.wrapping_mul(b)),
+        (Prod, 4) => on!(u32, |a, b| a.wrapping_mul(b)),
+        (Prod, 8) => on!(u64, |a, b| a.wrapping_mul(b)),
+        (Land | Lor | Lxor, _) => logical(op, bytes),
+        _ => bitwise(op),
+    }
+}
+
+fn logical(op: Builtin, bytes: u8) -> Option<Kernel> {
+    match bytes {
+        1 => truth!(u8, op),
+        2 => truth!(u16, op),
+        4 => truth!(u32, op),
+        8 => truth!(u64, op),
+        16 => truth!(u128, op),
+        _ => None,
+    }
+}
+
+/// The bits of numbers of any length: eight bytes at a time, then one.
+fn bitwise(op: Builtin) -> Option<Kernel> {
+    match op {
+        Band => bits!(|a, b| a & b, And),
+        Bor => bits!(|a, b| a | b, Or),
+        Bxor => bits!(|a, b| a ^ b, Xor),
         _ => None,
     }
 }
@@ -111,19 +145,16 @@ macro_rules! on {
 }
 
 macro_rules! integer {
-    ($type:ty, $op:expr, $sum:ident) => {
+    ($type:ty, $op:expr) => {
         match $op {
             Max => on!($type, |a, b| if a > b { a } else { b }),
             Min => on!($type, |a, b| if a < b { a } else { b }),
-            Sum => on!($type, |a, b| a.wrapping_add(b), $sum),
-            Prod => on!($type, |a, b| a.wrapping_mul(b)),
-            Land | Lor | Lxor => logical!($type, $op),
-            _ => bitwise!($type, $op),
+            _ => unsigned($op, size_of::<$type>() as u8),
         }
     };
 }
 
-macro_rules! logical {
+macro_rules! truth {
     ($type:ty, $op:expr) => {
         match $op {
             Land => on!($type, |a, b| ((a != 0) & (b != 0)) as $type),
@@ -134,14 +165,20 @@ macro_rules! logical {
     };
 }
 
-macro_rules! bitwise {
-    ($type:ty, $op:expr) => {
-        match $op {
-            Band => on!($type, |a, b| a & b, And),
-            Bor => on!($type, |a, b| a | b, Or),
-            Bxor => on!($type, |a, b| a ^ b, Xor),
-            _ => None,
-        }
+macro_rules! bits {
+    (|$a:ident, $b:ident| $combined:expr, $wide:ident) => {
+        Some(|input, inout| {
+            #[cfg(target_arch = "x86_64")]
+            let done = wide::each::<wide::$wide>(input, inout);
+            #[cfg(not(target_arch = "x86_64"))]
+            let done = 0;
+            let whole = input.len() / 8 * 8;
+            each::<8>(&input[done..whole], &mut inout[done..whole], |a, b| {
+                let ($a, $b) = (u64::from_ne_bytes(a), u64::from_ne_bytes(b));
+                ($combined).to_ne_bytes()
+            });
+            each::<1>(&input[whole..], &mut inout[whole..], |[$a], [$b]| [$combined]);
+        })
     };
 }
 
@@ -177,7 +214,7 @@ macro_rules! complex_product {
     };
 }
 
-use {bitwise, complex_product, float, integer, logical, on};
+use {bits, complex_product, float, integer, on, truth};
 
 /// C `long double`.
 fn extended(op: Builtin) -> Option<Kernel> {
