@@ -39,7 +39,8 @@ fn gives_figures(words: &[&str], count: usize, contestants: &[&str]) {
 
 #[test]
 fn a_quick_benchmark_gives_figures_as_json() {
-    gives_figures(&["p2p", "--only", "latency"], 12, &BOTH);
+    // Twelve sizes of data that nobody touches, and those of 4 KiB and more of data that was just written.
+    gives_figures(&["p2p", "--only", "latency"], 12 + 7, &BOTH);
 }
 
 #[test]
@@ -52,6 +53,11 @@ fn a_quick_benchmark_of_windows_gives_figures_as_json() {
 fn scattered_data_pauses_and_overlap_are_measured_by_both_kinds_of_ranks() {
     // Four kinds of data sent and packed; two figures of four pauses and the processor's time; two kinds of overlap.
     gives_figures(&["types", "pause", "overlap"], 4 * 2 + (2 * 4 + 1) + 2, &BOTH);
+}
+
+#[test]
+fn what_is_not_of_mpi_is_measured_too() {
+    gives_figures(&["plain"], 3, &BOTH);
 }
 
 #[test]

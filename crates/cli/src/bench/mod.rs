@@ -33,7 +33,7 @@ use run::Run;
 /// The arguments of `corelace bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure: p2p, coll, rma, threads, types, start, memory, growth, overlap, pause, instructions, trace, files; everything but files if none is named.
+    /// What to measure: p2p, coll, rma, threads, types, start, memory, growth, overlap, pause, instructions, plain, trace, files; everything but files if none is named.
     #[arg(value_name = "SUITE", value_parser = suite::named)]
     suites: Vec<suite::Suite>,
     /// Installations of other MPIs to compare with (each with bin/mpicc and bin/mpiexec), separated by commas.

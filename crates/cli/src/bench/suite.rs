@@ -20,13 +20,28 @@ const GROWTH: Suite = Suite { name: "growth", title: "Growth with ranks and with
 const OVERLAP: Suite = Suite { name: "overlap", title: "Communication under computation" };
 const PAUSE: Suite = Suite { name: "pause", title: "After a pause" };
 const INSTRUCTIONS: Suite = Suite { name: "instructions", title: "Instructions of a message" };
+const PLAIN: Suite = Suite { name: "plain", title: "What is not MPI's" };
 const TRACE: Suite = Suite { name: "trace", title: "What a trace adds" };
 /// A gigabyte and more in the temporary directory: for those who ask for it.
 const FILES: Suite = Suite { name: "files", title: "Files" };
 
 /// All of them, in the order of tables.
-pub const SUITES: [Suite; 13] =
-    [P2P, COLL, RMA, THREADS, TYPES, START, MEMORY, GROWTH, OVERLAP, PAUSE, INSTRUCTIONS, TRACE, FILES];
+pub const SUITES: [Suite; 14] = [
+    P2P,
+    COLL,
+    RMA,
+    THREADS,
+    TYPES,
+    START,
+    MEMORY,
+    GROWTH,
+    OVERLAP,
+    PAUSE,
+    INSTRUCTIONS,
+    PLAIN,
+    TRACE,
+    FILES,
+];
 
 /// A program in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,9 +151,9 @@ const fn started(ranks: u32) -> Case {
 }
 
 /// All runs of one round.
-const CASES: [Case; 30] = [
+const CASES: [Case; 31] = [
     Case::new(P2P, LIMITS, 1, &["limit-cache-line", "limit-copy"]).by(Takers::First),
-    Case::new(P2P, PAIRS, 2, &["latency", "rate"]),
+    Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "rate"]),
     Case::new(COLL, TOGETHER, 2, COLLECTIVES),
     Case::new(COLL, TOGETHER, 8, COLLECTIVES),
     Case::new(COLL, TOGETHER, 64, COLLECTIVES),
@@ -166,6 +181,7 @@ const CASES: [Case; 30] = [
     Case::new(OVERLAP, program!("overlap.c"), 2, &["overlap-isend", "overlap-iallreduce"]),
     Case::new(PAUSE, program!("pause.c"), 2, &["pause-round-trip", "pause-send", "pause-processor"]),
     Case::new(INSTRUCTIONS, COUNTED, 2, &["instructions"]).by(Takers::Processes),
+    Case::new(PLAIN, program!("plain.c"), 1, &["plain-malloc", "plain-thread-local"]),
     Case { is_traced: true, ..Case::new(TRACE, program!("traced.c"), 2, &["trace"]).by(Takers::Ours) },
     Case::new(FILES, program!("files.c"), 4, FILE_FIGURES),
 ];
