@@ -93,6 +93,8 @@ const IDLE: Program = program!("idle.c");
 const FOOTPRINT: Program = program!("footprint.c");
 const GROWING: Program = program!("growing.c");
 
+const LIMITS_OF_THE_MACHINE: &[&str] =
+    &["limit-cache-line", "limit-copy", "limit-two-copies", "limit-cross-memory"];
 const COLLECTIVES: &[&str] = &[
     "barrier",
     "bcast",
@@ -137,7 +139,7 @@ const fn started(ranks: u32) -> Case {
 
 /// All runs of one round.
 const CASES: [Case; 30] = [
-    Case::new(P2P, LIMITS, 1, &["limit-cache-line", "limit-copy"]).by(Takers::First),
+    Case::new(P2P, LIMITS, 1, LIMITS_OF_THE_MACHINE).by(Takers::First),
     Case::new(P2P, PAIRS, 2, &["latency", "rate"]),
     Case::new(COLL, TOGETHER, 2, COLLECTIVES),
     Case::new(COLL, TOGETHER, 8, COLLECTIVES),
