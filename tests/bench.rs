@@ -44,6 +44,15 @@ fn a_quick_benchmark_gives_figures_as_json() {
 }
 
 #[test]
+fn the_machines_limits_are_measured_by_whoever_comes_first() {
+    // A line, four copies, three sizes by two copies, six sizes across by one and by both.
+    for ranks in ["process", "fiber"] {
+        let contestant = format!("corelace {ranks}");
+        gives_figures(&["p2p", "--only", "limit", "--ranks", ranks], 1 + 4 + 3 + 6 * 2, &[&contestant]);
+    }
+}
+
+#[test]
 fn a_quick_benchmark_of_windows_gives_figures_as_json() {
     // Three operations of four sizes, two atomic ones, three synchronisations; on both kinds of memory.
     gives_figures(&["rma"], 3 * (3 * 4 + 2 + 3) + 2 * 3, &BOTH);

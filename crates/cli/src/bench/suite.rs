@@ -108,6 +108,8 @@ const IDLE: Program = program!("idle.c");
 const FOOTPRINT: Program = program!("footprint.c");
 const GROWING: Program = program!("growing.c");
 
+const LIMITS_OF_THE_MACHINE: &[&str] =
+    &["limit-cache-line", "limit-copy", "limit-two-copies", "limit-cross-memory"];
 const COLLECTIVES: &[&str] = &[
     "barrier",
     "bcast",
@@ -152,7 +154,7 @@ const fn started(ranks: u32) -> Case {
 
 /// All runs of one round.
 const CASES: [Case; 31] = [
-    Case::new(P2P, LIMITS, 1, &["limit-cache-line", "limit-copy"]).by(Takers::First),
+    Case::new(P2P, LIMITS, 1, LIMITS_OF_THE_MACHINE).by(Takers::First),
     Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "rate"]),
     Case::new(COLL, TOGETHER, 2, COLLECTIVES),
     Case::new(COLL, TOGETHER, 8, COLLECTIVES),
