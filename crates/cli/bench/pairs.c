@@ -1,6 +1,7 @@
 /* Messages between ranks 0 and 1.
  *   latency           half of a round trip of data that nobody touches in between
  *   latency-written   the same of data that the sender has just written, as programs do: their lines are in its cache, and nowhere else
+ *   exchange          both send what they have just written, and read what they get
  *   rate              messages a second with 64 in flight */
 #include "measure.h"
 
@@ -9,10 +10,21 @@ enum { IN_FLIGHT = 64, LARGEST = 2 << 20, LINE = 64, FRESH_FROM = 4096 };
 static char *outgoing, *incoming;
 static int is_fresh;
 
+static void write_lines(int size)
+{
+    for (int at = 0; at < size; at += LINE) outgoing[at]++;
+}
+
+static void read_lines(int size)
+{
+    volatile char sink;
+    for (int at = 0; at < size; at += LINE) sink = *(volatile char *)&incoming[at];
+    (void)sink;
+}
+
 static void send(int size, int to)
 {
-    if (is_fresh)
-        for (int at = 0; at < size; at += LINE) outgoing[at]++;
+    if (is_fresh) write_lines(size);
     MPI_Send(outgoing, size, MPI_BYTE, to, 11, MPI_COMM_WORLD);
 }
 
@@ -36,6 +48,19 @@ static double round_trip(int size, int trips)
         }
     }
     return (MPI_Wtime() - begin) / trips;
+}
+
+/* Seconds of an exchange between both. */
+static double exchange(int size, int times)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < times && me < 2; i++) {
+        write_lines(size);
+        MPI_Sendrecv(outgoing, size, MPI_BYTE, 1 - me, 14, incoming, size, MPI_BYTE, 1 - me, 14, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        read_lines(size);
+    }
+    return (MPI_Wtime() - begin) / times;
 }
 
 /* Seconds of IN_FLIGHT messages that are acknowledged once. */
@@ -77,6 +102,10 @@ int main(int argc, char **argv)
         figure("latency", size, best_of(round_trip, size, times) / 2 * 1e6, "us");
         is_fresh = 1;
         if (size >= FRESH_FROM) figure("latency-written", size, best_of(round_trip, size, times) / 2 * 1e6, "us");
+    }
+    for (unsigned i = 1; i < sizeof sizes / sizeof *sizes; i++) {
+        int size = sizes[i], times = repetitions(size <= 8192 ? 20000 : size <= 65536 ? 2000 : 300);
+        figure("exchange", size, best_of(exchange, size, times) * 1e6, "us");
     }
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int size = sizes[i], bursts = repetitions(size <= 8192 ? 1000 : size <= 65536 ? 100 : 10);

@@ -7,7 +7,8 @@ use corelace_engine::{
     Datatype, Dest, Error, Mode, Rank, RecvBuffer, SendBuffer, Source, State, Status, Tag, TagMatch,
 };
 use proptest::prelude::*;
-use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
+use support::habitual::letters_posted;
+use support::{FRESH, Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 /// The sizes at which protocols, letters and splits change, for all habits.
 const SIZES: [usize; 14] = [0, 1, 8, 16, 17, 95, 96, 97, 500, 1000, 1001, 2048, 5000, 70_000];
@@ -95,6 +96,34 @@ fn messages_of_mixed_sizes_with_one_tag_keep_their_order() {
             }
         });
     }
+}
+
+#[test]
+fn data_that_is_read_slowly_goes_in_letters_and_is_offered_again_after_some() {
+    const BYTES: usize = 1000;
+    run(2, FRESH, |rank| {
+        for message in 0..140 {
+            if rank.world().rank() == 1 {
+                assert_eq!(receive(rank, BYTES, Source::Rank(0), is(7)).unwrap().0, pattern(message, BYTES));
+                send(rank, Mode::Standard, &[], 0, 8);
+                continue;
+            }
+            let before = letters_posted();
+            send(rank, Mode::Standard, &pattern(message, BYTES), 1, 7);
+            receive(rank, 0, Source::Rank(1), is(8)).unwrap();
+            // Besides the answer: an offer and a word that it was taken, or pieces of 96 bytes.
+            let expected = if message % 66 < 2 { 2 } else { BYTES.div_ceil(96) };
+            assert_eq!(letters_posted() - before - 1, expected as u64, "message {message}");
+        }
+    });
+    run(2, FRESH, |rank| {
+        if rank.world().rank() == 1 {
+            return (0..40).for_each(|_| drop(receive(rank, BYTES, Source::Rank(0), is(7)).unwrap()));
+        }
+        let before = letters_posted();
+        (0..40).for_each(|message| send(rank, Mode::Synchronous, &pattern(message, BYTES), 1, 7));
+        assert_eq!(letters_posted() - before, 80, "synchronous messages are always offered");
+    });
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub const LETTER_MAX: u32 = 2048;
 /// Longest message that travels in letters. Short, because beyond it one direct copy does.
 pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
-/// From here on a posted receive announces itself.
+/// From here on a posted receive announces itself, where ranks share cores.
 pub const RECEIVER_FIRST_MIN: usize = 16 << 10;
 
 /// Stack of a fiber. Mapped lazily: a rank uses the pages it touches.
@@ -40,7 +40,7 @@ pub const fn geometry(ranks: u32) -> Geometry {
 }
 
 /// From here on two ranks that wait for one message copy half of it each.
-pub const SHARE_MIN: usize = 256 << 10;
+pub const SHARE_MIN: usize = 32 << 10;
 
 /// The caps of fibers that share cores: a park is a switch.
 pub const FIBER_CAPS: Caps = Caps { cheap_park: true, boards: true, ..Caps::PLAIN };
@@ -51,9 +51,12 @@ pub const ROOMY_CAPS: Caps = Caps { boards: true, ..Caps::ROOMY };
 /// What one can do that shares its core with others.
 pub const CROWDED_CAPS: Caps = Caps { boards: true, ..Caps::PLAIN };
 
-/// The route between ranks with a core each: two of them can copy at the same time.
-pub const ROOMY_ROUTE: Route =
-    Route { thresholds: Thresholds { share_min: SHARE_MIN, ..ROUTE.thresholds }, ..ROUTE };
+/// The route between ranks with a core each: two of them can copy at the same time. Nobody announces receives: a message would be written by the one or the other as it
+/// happens, and its lines go to and fro between their caches.
+pub const ROOMY_ROUTE: Route = Route {
+    thresholds: Thresholds { share_min: SHARE_MIN, receiver_first_min: usize::MAX, ..ROUTE.thresholds },
+    ..ROUTE
+};
 
 /// The route between ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.
 pub const ROUTE: Route = Route {
@@ -83,6 +86,7 @@ pub const ROUTE: Route = Route {
         share_min: usize::MAX,
         lazy_max: 0,
         lazy_buffer: 0,
+        fresh_max: 0,
     },
 };
 

@@ -86,6 +86,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
             share_min: usize::MAX,
             lazy_max: if costs.agent > 0 { dma_min(costs, dma_per_byte) } else { 0 },
             lazy_buffer: if costs.agent > 0 { LAZY_BUFFER } else { 0 },
+            fresh_max: 0,
         },
     }
 }

@@ -18,8 +18,12 @@ pub const LETTER_MAX: u32 = 16 << 10;
 /// Longest message that travels in letters: up to here two copies cost less than the system call and page look-up of one.
 pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
-/// From here on a posted receive announces itself.
+/// From here on a posted receive announces itself, where ranks share cores: its sender need not wait until the receiver has a turn. Where every rank has a core, a
+/// message would be written by the one or the other as it happens, and its lines go to and fro between their caches.
 pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
+
+/// Up to here two copies by two cores take less time than one of what lies in the sender's cache.
+pub const FRESH_MAX: usize = 256 << 10;
 
 /// From here on two ranks that wait for one message copy half of it each. A letter more, half the time for the copy.
 pub const SHARE_MIN: usize = 32 << 10;
@@ -56,8 +60,15 @@ pub struct Routes {
 }
 
 /// The routes where ranks share cores: while one copies, the other could not.
-pub const CROWDED_ROUTES: Routes =
-    routes(Route { thresholds: Thresholds { share_min: usize::MAX, ..NEAR.thresholds }, ..NEAR });
+pub const CROWDED_ROUTES: Routes = routes(Route {
+    thresholds: Thresholds {
+        receiver_first_min: RECEIVER_FIRST_MIN,
+        share_min: usize::MAX,
+        fresh_max: 0,
+        ..NEAR.thresholds
+    },
+    ..NEAR
+});
 
 /// The routes where every rank has a core of its own.
 pub const ROUTES: Routes = routes(NEAR);
@@ -93,10 +104,11 @@ const NEAR: Route = Route {
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },
     thresholds: Thresholds {
         eager_max: EAGER_MAX,
-        receiver_first_min: RECEIVER_FIRST_MIN,
+        receiver_first_min: usize::MAX,
         dma_min: usize::MAX,
         share_min: SHARE_MIN,
         lazy_max: 0,
         lazy_buffer: 0,
+        fresh_max: FRESH_MAX,
     },
 };

@@ -92,6 +92,7 @@ impl Route {
                 share_min: usize::MAX,
                 lazy_max: 0,
                 lazy_buffer: 0,
+                fresh_max: 0,
             },
         }
     }
@@ -131,4 +132,6 @@ pub struct Thresholds {
     pub lazy_max: usize,
     /// Bytes that one rank may hold in lazy copies at a time; a message that does not fit goes by rendezvous.
     pub lazy_buffer: usize,
+    /// Largest message in bytes that travels in letters while its receiver finds the sender's memory slow to read; 0 for none.
+    pub fresh_max: usize,
 }

@@ -16,6 +16,8 @@ pub(crate) struct Choice {
     /// Shorter ones, if not eager, are copied at the sender as long as the copies fit into `lazy_buffer`.
     pub lazy_below: u64,
     pub lazy_buffer: u64,
+    /// Shorter ones that are too long to be eager go in letters, too, while their receiver reads this rank's memory slowly.
+    pub fresh_below: u64,
     /// Receives of at least this many bytes announce themselves.
     pub announce_min: u64,
     /// Messages of at least this many bytes are copied by both ranks.
@@ -57,6 +59,7 @@ impl Choice {
             eager_below,
             lazy_below: limit(tuning.lazy_max),
             lazy_buffer: tuning.lazy_buffer as u64,
+            fresh_below: limit(tuning.fresh_max),
             announce_min: eager_below.max(tuning.receiver_first_min as u64),
             share_min: tuning.share_min as u64,
             dma_min: if caps.dma { tuning.dma_min as u64 } else { u64::MAX },
@@ -65,6 +68,7 @@ impl Choice {
         let put = Choice {
             eager_below: 0,
             lazy_below: 0,
+            fresh_below: 0,
             announce_min: tuning.receiver_first_min as u64,
             share_min: u64::MAX,
             rendezvous: Rendezvous::Put,

@@ -20,6 +20,8 @@ pub struct Tuning {
     pub lazy_max: usize,
     /// Bytes that may wait in such copies.
     pub lazy_buffer: usize,
+    /// Largest message that travels in letters while its receiver finds this rank's memory slow to read.
+    pub fresh_max: usize,
     /// Letters handled in one poll.
     pub poll_limit: usize,
 }
@@ -65,7 +67,7 @@ impl Protocol {
 
 impl Tuning {
     /// The names that [`Tuning::set`] knows, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 7] = [
+    pub const NAMES: [(&'static str, &'static str); 8] = [
         ("eager_max", "largest message in bytes that travels eagerly"),
         ("receiver_first_min", "receives of at least this many bytes announce themselves to the sender"),
         (
@@ -75,6 +77,10 @@ impl Tuning {
         ("dma_min", "messages of at least this many bytes are moved by the DMA engine, where there is one"),
         ("lazy_max", "largest message in bytes that is copied at the sender and leaves later"),
         ("lazy_buffer", "bytes that a rank may hold in such copies"),
+        (
+            "fresh_max",
+            "largest message in bytes that travels in letters while its receiver finds the sender's memory slow to read, as what was just written is",
+        ),
         ("poll_limit", "letters handled in one poll of the mailbox"),
     ];
 
@@ -88,6 +94,7 @@ impl Tuning {
             dma_min: route.thresholds.dma_min,
             lazy_max: route.thresholds.lazy_max,
             lazy_buffer: route.thresholds.lazy_buffer,
+            fresh_max: route.thresholds.fresh_max,
             poll_limit: 32,
         }
     }
@@ -101,6 +108,7 @@ impl Tuning {
             "dma_min" => self.dma_min,
             "lazy_max" => self.lazy_max,
             "lazy_buffer" => self.lazy_buffer,
+            "fresh_max" => self.fresh_max,
             "poll_limit" => self.poll_limit,
             _ => return None,
         })
@@ -115,6 +123,7 @@ impl Tuning {
             "dma_min" => self.dma_min = value,
             "lazy_max" => self.lazy_max = value,
             "lazy_buffer" => self.lazy_buffer = value,
+            "fresh_max" => self.fresh_max = value,
             "poll_limit" => self.poll_limit = value.max(1),
             _ => return false,
         }
@@ -136,6 +145,7 @@ mod tests {
             dma_min: 0,
             lazy_max: 0,
             lazy_buffer: 0,
+            fresh_max: 0,
             poll_limit: 1,
         };
         for (value, (name, _)) in (100..).zip(Tuning::NAMES) {

@@ -31,6 +31,9 @@ pub fn letters_posted() -> u64 {
     LETTERS.get()
 }
 
+/// Nanoseconds by which a clock leaps.
+const LEAP: u64 = 1_000_000_000;
+
 pub struct Habitual {
     inner: LocalFabric,
     habits: Habits,
@@ -40,6 +43,8 @@ pub struct Habitual {
     posts: Cell<u32>,
     under_way: RefCell<Vec<UnderWay>>,
     next_ticket: Cell<u64>,
+    /// Looks at a clock that leaps.
+    looks: Cell<u64>,
     as_agent: Cell<bool>,
 }
 
@@ -79,6 +84,7 @@ impl Habitual {
             posts: Cell::new(0),
             under_way: RefCell::default(),
             next_ticket: Cell::new(1),
+            looks: Cell::new(0),
             as_agent: Cell::new(false),
         }
     }
@@ -265,7 +271,10 @@ impl Signal for Habitual {
 
 impl Clock for Habitual {
     fn now(&self) -> u64 {
-        self.inner.now()
+        if self.habits.slow_reads {
+            self.looks.set(self.looks.get() + 1);
+        }
+        self.inner.now() + self.looks.get() * LEAP
     }
 
     fn virtual_time(&self) -> Option<&dyn VirtualTime> {

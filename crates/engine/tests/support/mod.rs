@@ -39,6 +39,8 @@ pub struct Habits {
     pub claims: bool,
     /// Transfers are done only after this many questions, and their bytes move then.
     pub slow_transfers: u32,
+    /// The clock leaps from one look to the next, so that whatever is timed takes long.
+    pub slow_reads: bool,
     /// A helper core handles letters while a rank computes; a DMA engine moves data.
     pub agent: bool,
     /// Ranks of a cluster.
@@ -49,6 +51,8 @@ pub struct Habits {
     pub lazy_max: usize,
     /// Bytes that may wait in lazy copies; 0 leaves the backend's.
     pub lazy_buffer: usize,
+    /// Messages up to this size go in letters where they are slow to read; 0 for none.
+    pub fresh_max: usize,
     /// The last rank is the I/O rank.
     pub io_rank: bool,
     /// Every n-th post is refused; 0 for none.
@@ -88,11 +92,13 @@ pub const PLAIN: Habits = Habits {
     notices: false,
     claims: true,
     slow_transfers: 0,
+    slow_reads: false,
     agent: false,
     cluster_ranks: u32::MAX,
     protocol: Protocol::Auto,
     lazy_max: 0,
     lazy_buffer: 0,
+    fresh_max: 0,
     io_rank: false,
     refuse_every: 0,
     eager_max: 0,
@@ -116,6 +122,9 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ),
         ("split eager, refused posts", Habits { letter_max: 96, eager_max: 1000, refuse_every: 3, ..PLAIN }),
         ("rendezvous", Habits { eager_max: 16, receiver_first_min: usize::MAX, ..PLAIN }),
+        ("fresh data", FRESH),
+        ("fresh data, refused posts", Habits { refuse_every: 3, ..FRESH }),
+        ("fresh data, shared copy, two workers", Habits { share_min: 1500, workers: 2, ..FRESH }),
         ("receiver first", ANNOUNCED),
         ("receiver first, no claims", Habits { claims: false, ..ANNOUNCED }),
         ("rendezvous, no claims", Habits { claims: false, receiver_first_min: usize::MAX, ..ANNOUNCED }),
@@ -168,6 +177,16 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
 /// Receives announce themselves.
 pub const ANNOUNCED: Habits = Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN };
 
+/// What is offered is read slowly, so that most messages of middle length go in letters.
+pub const FRESH: Habits = Habits {
+    eager_max: 16,
+    receiver_first_min: usize::MAX,
+    letter_max: 96,
+    slow_reads: true,
+    fresh_max: 2000,
+    ..PLAIN
+};
+
 /// A portal that writes and does not read.
 pub const GRANTED: Habits = Habits { eager_max: 16, portal: PortalHabit::PutOnly, ..PLAIN };
 
@@ -193,6 +212,7 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
         tuning.protocol = habits.protocol;
         tuning.lazy_max = habits.lazy_max;
         tuning.lazy_buffer = habits.lazy_buffer;
+        tuning.fresh_max = habits.fresh_max;
         let rank = if habits.io_rank {
             Rank::beside_io_rank(Box::new(fabric), tuning)
         } else {

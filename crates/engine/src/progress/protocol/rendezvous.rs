@@ -243,8 +243,12 @@ impl Core {
             let exposed =
                 if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
             let Some(receive) = self.requests.receive(key) else { return };
+            let reading = self.reads(fabric, length);
             let mine = if exposed.is_some() { share::middle(length) } else { length };
-            (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
+            let ticket = receive.buffer.get(fabric, from, &portal, 0..mine, mover);
+            let mut portions = Portions::with(exposed);
+            portions.pace = reading.pace(fabric, mine);
+            (ticket, None, portions)
         } else {
             if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
                 // The sender is let go: its message cannot be taken.
@@ -344,12 +348,13 @@ impl Core {
         };
         if portions.copied(fabric, part) {
             let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
+            let pace = portions.pace as u64;
             if let Some(bad) = portions.failed {
                 self.end_failed(fabric, key, from, bad);
                 return self.post_control(fabric, from, failure::failed(bad, sender), &[]);
             }
             self.finish(fabric, key, Ok(status));
-            self.post_flag(fabric, from, plain_header(Kind::Done, 0, sender));
+            self.post_flag(fabric, from, plain_header(Kind::Done, pace, sender));
         }
     }
 

@@ -41,6 +41,10 @@ pub(crate) struct Peer {
     /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
     /// them.
     pub outbox: VecDeque<Outgoing>,
+    /// Of the next messages to it that might be offered, so many go in letters.
+    pub fresh: u32,
+    /// It has found what it has read last slow to read.
+    pub was_slow: bool,
     /// How often the first letter of the outbox has been refused.
     pub refusals: u32,
     /// Where the pieces of its current eager message go.
