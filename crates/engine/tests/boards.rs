@@ -606,6 +606,32 @@ fn long_reductions_go_on_side_by_side_and_with_blocking_ones_that_use_the_same_m
     }
 }
 
+#[test]
+fn collectives_with_a_root_follow_each_other_through_all_slots_of_a_hall() {
+    // Those whose members share cores.
+    for (members, habits) in [WAYS[1], WAYS[2], WAYS[5]] {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            // More of a length than there are slots for it, and notes; then others, while some are not yet done with these.
+            for (count, times) in
+                [(300, 300), (1, 300), (3000, 80), (9000, 20), (300, 3), (3000, 3), (15, 300)]
+            {
+                for seed in 0..times {
+                    let others = [Which::Gather, Which::Scatter][seed as usize % 2];
+                    let which = if seed % 9 == 8 { others } else { Which::Bcast };
+                    let root = seed as u32 / 40;
+                    check(
+                        rank,
+                        comm,
+                        Call { form: Form::Blocking, which, count, root, in_place: false, seed },
+                    );
+                }
+            }
+        });
+    }
+}
+
 /// Calls after which a communicator has its board.
 fn warm_up(rank: &Rank, comm: &Comm) {
     for _ in 0..8 {

@@ -83,7 +83,7 @@ impl Call {
 
     /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
     fn form(&self, bounds: &Bounds, board: &Board) -> Option<Form> {
-        if let Some(slots) = slots::of(self, board) {
+        if let Some(slots) = slots::of(self, bounds, board) {
             return Some(Form::Slots(slots));
         }
         match self {

@@ -1,8 +1,8 @@
 //! The board of a communicator: memory that its members share, where each has a seat to lay down what the others read in a collective.
 //!
 //! ```text
-//! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle | the hall, if there is one |
-//! seat: | standing | NOTES notes of 128 bytes | ROOMS rooms |
+//! | sleepers | left | arrivals, a line for each note of a seat | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle | the hall, if there is one |
+//! seat: | standing | notes of 128 bytes | ROOMS rooms |
 //! ```
 //!
 //! Collectives on a board are counted: its *turns*. In a turn a member may lay down data at its seat, short ones in the turn's note and longer ones in the turn's room, and then
@@ -28,8 +28,14 @@ use crate::values::memory::Region;
 /// Members that write to different lines do not take them from each other: a line, and the one that is fetched with it.
 const LINE: usize = 128;
 
-/// Notes of a seat, used in turn: so far a member may be ahead of the others in collectives that need not wait for them.
+/// Notes of a seat, used in turn, where each member has a core: so far a member may be ahead of the others in collectives that need not wait for them.
 const NOTES: u64 = 32;
+
+/// Most notes where members share cores: whoever runs finds as many turns, and each time that another one runs costs as much as many of them.
+const MOST_NOTES: u64 = 128;
+
+/// Bytes that the notes of all seats may take together, where there are more than [`NOTES`].
+const NOTES_TOGETHER: u64 = 2 << 20;
 
 /// Rooms of a seat.
 const ROOMS: u64 = 4;
@@ -61,8 +67,6 @@ struct Note {
 /// The start of the memory: all zero at first.
 #[repr(C)]
 struct Front {
-    /// One for each note: members may be in several turns at a time.
-    arrivals: [Apart<AtomicU64>; NOTES as usize],
     sleepers: Apart<AtomicU32>,
     /// Members that will not use it any more.
     left: Apart<AtomicU32>,
@@ -86,7 +90,7 @@ struct Standing {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == (NOTES as usize + 2) * LINE);
+const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == 2 * LINE);
 
 /// What a note says beside its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +120,8 @@ pub(crate) struct Board {
     key: Key,
     me: u32,
     members: u32,
-    /// Bytes of a room, and of a seat, and where the first one is: to be found once, not in every step.
+    /// Notes of a seat, bytes of a room, and of a seat, and where the first one is: to be found once, not in every step.
+    notes: u64,
     room: u64,
     seat_bytes: usize,
     first_seat: *mut u8,
@@ -230,10 +235,22 @@ impl Board {
         (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
     }
 
+    /// Notes of a seat where there are so many members, who share cores if there is a hall: a power of two.
+    const fn notes_of(members: u32, hall: bool) -> u64 {
+        let fair = NOTES_TOGETHER / LINE as u64 / (members as u64 + 1);
+        let mut notes = NOTES;
+        while hall && 2 * notes <= fair && notes < MOST_NOTES {
+            notes *= 2;
+        }
+        notes
+    }
+
     /// Memory for a board, which its first member allocates, with a hall or without.
     pub fn allocate(fabric: &dyn Fabric, members: u32, hall: bool) -> Result<Key, PortalError> {
-        let hall = if hall { Hall::bytes(members) } else { 0 };
-        fabric.allocate_shared(Board::bytes(members) + hall).map(|shared| shared.key)
+        let hall_bytes = if hall { Hall::bytes(members) } else { 0 };
+        fabric
+            .allocate_shared(Board::bytes(members, Board::notes_of(members, hall)) + hall_bytes)
+            .map(|shared| shared.key)
     }
 
     /// Memory that was allocated, and that nobody will use.
@@ -254,14 +271,16 @@ impl Board {
         ways: Ways,
         ended: Rc<Ended>,
     ) -> Board {
+        let notes = Board::notes_of(members, ways.hall);
         Board {
             base,
             key,
             me,
             members,
+            notes,
             room: Board::room_of(members),
-            seat_bytes: Board::seat_bytes(members),
-            first_seat: base.wrapping_add(Board::seats(members)),
+            seat_bytes: Board::seat_bytes(members, notes),
+            first_seat: base.wrapping_add(Board::seats(members, notes)),
             turn: Cell::new(0),
             known: Cell::new(0),
             hall_use: Cell::default(),
@@ -285,7 +304,8 @@ impl Board {
     }
 
     pub fn hall(&self) -> Option<Hall> {
-        self.ways.hall.then(|| Hall::new(self.base.wrapping_add(Board::bytes(self.members)), self.members))
+        let seats = || Board::bytes(self.members, self.notes);
+        self.ways.hall.then(|| Hall::new(self.base.wrapping_add(seats()), self.members))
     }
 
     /// The seat that the last who arrives writes to.
@@ -308,7 +328,7 @@ impl Board {
     /// The turn that all must be done with before this member may lay so many bytes down.
     pub fn needs(&self, turn: u64, bytes: u64) -> u64 {
         if bytes <= NOTE_BYTES {
-            turn.saturating_sub(NOTES)
+            turn.saturating_sub(self.notes)
         } else {
             // A chain uses all rooms, when all are done with what was begun before it.
             let chain = self.chain_use.get().turn;
@@ -573,7 +593,7 @@ impl Board {
     }
 
     fn rooms(&self, seat: u32) -> *mut u8 {
-        self.seat(seat).wrapping_add(size_of::<Apart<Standing>>() + NOTES as usize * LINE)
+        self.seat(seat).wrapping_add(size_of::<Apart<Standing>>() + self.notes as usize * LINE)
     }
 
     /// This member is about to read what others have named, as far as their notes still show it then.
@@ -597,7 +617,7 @@ impl Board {
     /// True for the last who arrives.
     #[inline]
     pub fn is_last(&self, turn: u64) -> bool {
-        turns::is_last(&self.front().arrivals[(turn % NOTES) as usize].0, self.members.into())
+        turns::is_last(self.arrivals(turn), self.members.into())
     }
 
     /// This member may sleep until a seat's note is published, or its member is done; until any is, if none is named. What it waited for before.
@@ -623,18 +643,23 @@ impl Board {
     }
 
     /// Of all seats, and what lies before them.
-    const fn bytes(members: u32) -> usize {
-        Board::seats(members) + (members as usize + 1) * Board::seat_bytes(members)
+    const fn bytes(members: u32, notes: u64) -> usize {
+        Board::seats(members, notes) + (members as usize + 1) * Board::seat_bytes(members, notes)
     }
 
     /// Where the seats begin.
-    const fn seats(members: u32) -> usize {
-        (size_of::<Front>() + members as usize * size_of::<AtomicU32>()).next_multiple_of(LINE)
+    const fn seats(members: u32, notes: u64) -> usize {
+        (Board::sleep(notes) + members as usize * size_of::<AtomicU32>()).next_multiple_of(LINE)
     }
 
-    const fn seat_bytes(members: u32) -> usize {
+    /// Where the words begin that say who is asleep.
+    const fn sleep(notes: u64) -> usize {
+        size_of::<Front>() + notes as usize * LINE
+    }
+
+    const fn seat_bytes(members: u32, notes: u64) -> usize {
         size_of::<Apart<Standing>>()
-            + NOTES as usize * LINE
+            + notes as usize * LINE
             + ROOMS as usize * Board::room_of(members) as usize
     }
 
@@ -648,10 +673,17 @@ impl Board {
         unsafe { &*self.base.cast::<Front>() }
     }
 
+    /// How many have arrived, one counter for each note: members may be in several turns at a time.
+    fn arrivals(&self, turn: u64) -> &AtomicU64 {
+        let counters = self.base.wrapping_add(size_of::<Front>()).cast::<Apart<AtomicU64>>();
+        // SAFETY: as above; there are as many as notes of a seat.
+        unsafe { &(*counters.wrapping_add(self.note_of(turn))).0 }
+    }
+
     fn asleep(&self, member: u32) -> &AtomicU32 {
         assert!(member < self.members, "a member of the board");
-        let place =
-            self.base.wrapping_add(size_of::<Front>()).cast::<AtomicU32>().wrapping_add(member as usize);
+        let words = self.base.wrapping_add(Board::sleep(self.notes)).cast::<AtomicU32>();
+        let place = words.wrapping_add(member as usize);
         // SAFETY: as above; there is a word for each member.
         unsafe { &*place }
     }
@@ -664,7 +696,13 @@ impl Board {
     fn note(&self, seat: u32, turn: u64) -> &Note {
         let notes = self.seat(seat).wrapping_add(size_of::<Apart<Standing>>()).cast::<Note>();
         // SAFETY: as above; the data of a note are touched by raw pointers alone.
-        unsafe { &*notes.wrapping_add((turn % NOTES) as usize) }
+        unsafe { &*notes.wrapping_add(self.note_of(turn)) }
+    }
+
+    /// Which note of a seat is a turn's.
+    #[inline]
+    fn note_of(&self, turn: u64) -> usize {
+        (turn & (self.notes - 1)) as usize
     }
 }
 
