@@ -53,7 +53,7 @@ pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer, SendParts, SharedMemory};
 pub use values::mode::Mode;
-pub use values::op::{Builtin, Op, UserFunction};
+pub use values::op::{Builtin, Op, Reduction, UserFunction};
 pub use values::order::sort_by;
 pub use values::request::{List, RequestId, Status};
 pub use values::shared::{Counted, KeptCell, expect_several_threads};

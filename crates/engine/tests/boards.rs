@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
-    Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, RequestId, SendBuffer, UserFunction,
+    Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, Reduction, RequestId, SendBuffer,
+    UserFunction,
 };
 use proptest::prelude::*;
 use support::habitual::letters_posted;
@@ -115,6 +116,10 @@ fn sum() -> Op {
     Op::builtin(Builtin::Sum)
 }
 
+fn summing() -> Reduction {
+    Reduction::new(Builtin::Sum, &Datatype::basic(Basic::I64)).unwrap()
+}
+
 fn summed(seed: i64, members: u32, count: usize) -> Vec<i64> {
     (0..count).map(|index| (0..members).map(|member| datum(seed, member, index)).sum()).collect()
 }
@@ -176,15 +181,15 @@ fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
             done
         }
         Which::Reduce => {
-            let recv = (me == root).then(|| room(&mut values, count));
-            let done = rank.reduce_at_once(&out(&own, count), recv.as_ref(), &sum(), root, comm);
+            let target = (me == root).then(|| bytes(&mut values[..count]));
+            let done = rank.reduce_at_once(bytes(&mut own), target, summing(), root, comm);
             assert!(!done || me != root || values[..count] == summed(seed, p, count), "{call:?}");
             done
         }
         Which::Scan | Which::Exscan => {
             let (with_own, to) = if let Which::Scan = which { (true, me + 1) } else { (false, me) };
-            let (send, recv) = (out(&own, count), room(&mut values, count));
-            let done = rank.scan_at_once(&send, &recv, &sum(), with_own, comm);
+            let (value, target) = (bytes(&mut own), bytes(&mut values[..count]));
+            let done = rank.scan_at_once(value, target, summing(), with_own, comm);
             assert!(!done || to == 0 || values[..count] == summed(seed, to, count), "{call:?}");
             done
         }
@@ -606,6 +611,32 @@ fn long_reductions_go_on_side_by_side_and_with_blocking_ones_that_use_the_same_m
     }
 }
 
+#[test]
+fn collectives_with_a_root_follow_each_other_through_all_slots_of_a_hall() {
+    // Those whose members share cores.
+    for (members, habits) in [WAYS[1], WAYS[2], WAYS[5]] {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            // More of a length than there are slots for it, and notes; then others, while some are not yet done with these.
+            for (count, times) in
+                [(300, 300), (1, 300), (3000, 80), (9000, 20), (300, 3), (3000, 3), (15, 300)]
+            {
+                for seed in 0..times {
+                    let others = [Which::Gather, Which::Scatter][seed as usize % 2];
+                    let which = if seed % 9 == 8 { others } else { Which::Bcast };
+                    let root = seed as u32 / 40;
+                    check(
+                        rank,
+                        comm,
+                        Call { form: Form::Blocking, which, count, root, in_place: false, seed },
+                    );
+                }
+            }
+        });
+    }
+}
+
 /// Calls after which a communicator has its board.
 fn warm_up(rank: &Rank, comm: &Comm) {
     for _ in 0..8 {
@@ -825,6 +856,35 @@ fn scans_one_after_the_other_and_between_broadcasts_overtake_nobody() {
                     comm,
                     Call { form: Form::Blocking, which, count, root: 0, in_place: seed % 3 == 0, seed },
                 );
+            }
+        });
+    }
+}
+
+#[test]
+fn scans_in_a_row_wait_for_their_neighbours_and_what_ends_the_row_for_all() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            for seed in 0..400 {
+                // Who is ahead changes, so that members are as many turns apart as there are notes between them.
+                if (seed / 50 + i64::from(comm.rank())) % 3 == 0 && seed % 7 == 0 {
+                    (0..20).for_each(|_| std::thread::yield_now());
+                }
+                // Rows of more turns than there are notes, of fewer, and of one; what ends them lies in notes, in rooms, or is left open for a while.
+                let (form, which, count) = match seed % 131 {
+                    90 => (Form::Blocking, Which::Bcast, 1),
+                    92 => (Form::NonBlocking, Which::Scan, 1),
+                    100 => (Form::Blocking, Which::Exscan, 200),
+                    110 => (Form::Blocking, Which::Gather, 3),
+                    130 => (Form::Blocking, Which::Allreduce, 1),
+                    other if other % 3 == 0 => (Form::Blocking, Which::Exscan, 1),
+                    other if other % 5 == 0 => (Form::AtOnce, Which::Exscan, 7),
+                    other if other % 2 == 0 => (Form::Blocking, Which::Scan, 2),
+                    _ => (Form::AtOnce, Which::Scan, 1),
+                };
+                check(rank, comm, Call { form, which, count, root: 0, in_place: seed % 4 == 0, seed });
             }
         });
     }

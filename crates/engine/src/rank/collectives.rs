@@ -21,7 +21,7 @@ use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;
 use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
-use crate::values::op::Op;
+use crate::values::op::{Op, Reduction};
 
 /// The length of a buffer that only some members give.
 fn bytes_of(send: Option<&SendBuffer>, recv: Option<&RecvBuffer>) -> u64 {
@@ -90,28 +90,28 @@ impl Rank {
         self.lane.scatter_here_at_once(own, all, comm)
     }
 
-    /// [`reduce`](Rank::reduce) of a few bytes that lie in one piece, by a predefined operation.
+    /// [`reduce`](Rank::reduce) of a few bytes that lie in one piece; the root has a target for them.
     pub fn reduce_at_once(
         &self,
-        send: &SendBuffer,
-        recv: Option<&RecvBuffer>,
-        op: &Op,
+        value: &[u8],
+        target: Option<&mut [u8]>,
+        how: Reduction,
         root: u32,
         comm: &Comm,
     ) -> bool {
-        self.lane.reduce_at_once(&Region::from(send), recv.map(Region::from).as_ref(), op, root, comm)
+        self.lane.reduce_at_once(value, target, how.kernel(), root, comm)
     }
 
-    /// [`scan`](Rank::scan), or [`exscan`](Rank::exscan) if not `with_own`, of a few bytes that lie in one piece, by a predefined operation.
+    /// [`scan`](Rank::scan), or [`exscan`](Rank::exscan) if not `with_own`, of a few bytes that lie in one piece.
     pub fn scan_at_once(
         &self,
-        send: &SendBuffer,
-        recv: &RecvBuffer,
-        op: &Op,
+        value: &[u8],
+        target: &mut [u8],
+        how: Reduction,
         with_own: bool,
         comm: &Comm,
     ) -> bool {
-        self.lane.scan_at_once(&Region::from(send), &Region::from(recv), op, with_own, comm)
+        self.lane.scan_at_once(value, target, how.kernel(), with_own, comm)
     }
 
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is

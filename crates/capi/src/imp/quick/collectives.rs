@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use engine::Lent;
+use engine::Reduction;
 
 use crate::abi::constants::MPI_IN_PLACE;
 use crate::abi::types::*;
@@ -25,6 +25,20 @@ impl Block {
         }
         let bytes = count as usize * state.types.dense_bytes(datatype)?;
         Some(Block { address: buf.cast_mut().cast(), bytes })
+    }
+
+    /// As many bytes elsewhere, for the result of a reduction. None if that is in place, or they share bytes.
+    #[inline(always)]
+    fn to_target(self, buf: *mut c_void) -> Option<Block> {
+        let target = Block { address: buf.cast(), bytes: self.bytes };
+        (buf.addr() > MPI_IN_PLACE.addr() && self.is_apart(target.address, target.bytes)).then_some(target)
+    }
+
+    /// True if it shares no bytes with so many from an address on.
+    #[inline(always)]
+    fn is_apart(self, from: *const u8, bytes: usize) -> bool {
+        let first = self.address.addr();
+        first + self.bytes <= from.addr() || from.addr() + bytes <= first
     }
 
     /// # Safety
@@ -55,9 +69,7 @@ fn beside(
         return Some(None);
     }
     let own = Block::of(state, buf, count, datatype)?;
-    let (first, whole) = (own.address.addr(), all.bytes * comm.comm.size() as usize);
-    let is_apart = first + own.bytes <= all.address.addr() || all.address.addr() + whole <= first;
-    is_apart.then_some(Some(own))
+    own.is_apart(all.address, all.bytes * comm.comm.size() as usize).then_some(Some(own))
 }
 
 /// # Safety
@@ -150,19 +162,23 @@ pub(crate) unsafe fn mpi_reduce(
     comm: MPI_Comm,
 ) -> bool {
     let Some(comm) = state.comms.look(comm) else { return false };
-    let Some(op) = state.ops.get(op).and_then(|op| op.predefined()) else { return false };
+    let Some(how) = reduction(state, op, datatype) else { return false };
     let Some(value) = Block::of(state, sendbuf, count, datatype) else { return false };
-    let Some(datatype) = state.types.used(datatype) else { return false };
-    let datatype = &datatype.datatype;
-    // SAFETY: the contract of `convert`.
-    let send = unsafe { Lent::to_send(value.address, count as u64, datatype) };
+    let target = value.to_target(recvbuf);
     let is_root = root as u32 == comm.comm.rank();
-    if is_root && (recvbuf.addr() <= MPI_IN_PLACE.addr() || recvbuf.addr() == value.address.addr()) {
+    if is_root && target.is_none() {
         return false;
     }
-    // SAFETY: the contract of `convert`.
-    let recv = is_root.then(|| unsafe { Lent::to_receive(recvbuf.cast(), count as u64, datatype) });
-    state.rank().reduce_at_once(&send, recv.as_deref(), &engine::Op::builtin(op), root as u32, &comm.comm)
+    // SAFETY: the contract of `convert`, and they do not overlap.
+    let (value, target) =
+        unsafe { (value.given(1), target.filter(|_| is_root).map(|target| target.room(1))) };
+    state.rank().reduce_at_once(value, target, how, root as u32, &comm.comm)
+}
+
+/// How a predefined operation combines elements of a predefined type.
+#[inline(always)]
+fn reduction(state: &State, op: MPI_Op, datatype: MPI_Datatype) -> Option<Reduction> {
+    Reduction::new(state.ops.get(op)?.predefined()?, &state.types.used(datatype)?.datatype)
 }
 
 /// # Safety
@@ -209,16 +225,10 @@ unsafe fn scan(
     with_own: bool,
 ) -> bool {
     let Some(comm) = state.comms.look(comm) else { return false };
-    let Some(op) = state.ops.get(op).and_then(|op| op.predefined()) else { return false };
+    let Some(how) = reduction(state, op, datatype) else { return false };
     let Some(value) = Block::of(state, sendbuf, count, datatype) else { return false };
-    let Some(datatype) = state.types.used(datatype) else { return false };
-    if recvbuf.addr() <= MPI_IN_PLACE.addr() || recvbuf.addr() == value.address.addr() {
-        return false;
-    }
-    // SAFETY: the contract of `convert`.
-    let (send, recv) = unsafe {
-        let (count, datatype) = (count as u64, &datatype.datatype);
-        (Lent::to_send(value.address, count, datatype), Lent::to_receive(recvbuf.cast(), count, datatype))
-    };
-    state.rank().scan_at_once(&send, &recv, &engine::Op::builtin(op), with_own, &comm.comm)
+    let Some(target) = value.to_target(recvbuf) else { return false };
+    // SAFETY: the contract of `convert`, and they do not overlap.
+    let (value, target) = unsafe { (value.given(1), target.room(1)) };
+    state.rank().scan_at_once(value, target, how, with_own, &comm.comm)
 }

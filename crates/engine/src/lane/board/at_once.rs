@@ -4,14 +4,13 @@
 //! that of `short`, so each member takes whichever way is open to it.
 
 use crate::lane::Lane;
-use crate::lane::board::scan::{PREFIX, Sum};
-use crate::lane::board::short;
+use crate::lane::board::call::is_in_notes;
+use crate::lane::board::scan::PREFIX;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
 use crate::values::comm::Comm;
-use crate::values::memory::Region;
+use crate::values::memory::Kernel;
 use crate::values::memory::board::{Board, NOTE_BYTES, Said};
-use crate::values::op::Op;
 
 /// This member's part in the next collective of a board.
 struct Part<'a> {
@@ -82,30 +81,36 @@ impl Lane {
         part.end()
     }
 
-    /// [`Rank::reduce`](crate::Rank::reduce) by a predefined operation, of elements that lie in one piece.
+    /// [`Rank::reduce`](crate::Rank::reduce) by a predefined operation, of elements that lie in one piece. The root has a target.
     pub fn reduce_at_once(
         &self,
-        value: &Region,
-        target: Option<&Region>,
-        op: &Op,
+        value: &[u8],
+        target: Option<&mut [u8]>,
+        kernel: Kernel,
         root: u32,
         comm: &Comm,
     ) -> bool {
-        let Some(part) = self.part_in(Which::Reduce, value.bytes() as usize, comm) else { return false };
-        if op.check_reduction(value.datatype()).is_err() || root >= comm.size() {
+        let Some(part) = self.part_in(Which::Reduce, value.len(), comm) else { return false };
+        let Some(target) = target else {
+            return root < comm.size() && part.has_given(value) && part.end();
+        };
+        if !part.all_have_given() {
             return false;
         }
-        if !part.has_room(value.bytes()) {
-            return false;
+        // As `short::combine` does it: the highest rank's first.
+        let (me, last, lying) = (comm.rank(), comm.size() - 1, (part.bytes, 0));
+        if me == last {
+            target.copy_from_slice(value);
+        } else {
+            part.board.pick_bytes(last, part.turn, lying, target);
         }
-        if comm.rank() != root {
-            part.board.lay_down(comm.rank(), part.turn, value);
-            part.publish();
-            return part.end();
+        for member in (0..last).rev() {
+            if member == me {
+                kernel(value, target);
+            } else {
+                part.board.combine_bytes(member, part.turn, lying, kernel, target);
+            }
         }
-        let Some(target) = target.filter(|_| part.all_have_given()) else { return false };
-        part.board.lay_down(root, part.turn, value);
-        short::combine((part.board, part.turn), op, value, (0, value.count()), target);
         part.board.has_met(part.turn);
         part.end()
     }
@@ -114,48 +119,45 @@ impl Lane {
     /// laid down its prefix.
     pub fn scan_at_once(
         &self,
-        value: &Region,
-        target: &Region,
-        op: &Op,
+        value: &[u8],
+        target: &mut [u8],
+        kernel: Kernel,
         with_own: bool,
         comm: &Comm,
     ) -> bool {
-        let (which, bytes) = (if with_own { Which::Scan } else { Which::Exscan }, value.bytes());
-        let Some(part) = self.part_in(which, 2 * bytes as usize, comm) else { return false };
-        let part = Part { bytes, ..part };
+        let (which, bytes) = (if with_own { Which::Scan } else { Which::Exscan }, value.len());
+        let Some(part) = self.part_in(which, bytes, comm) else { return false };
         let (me, is_last) = (comm.rank(), comm.rank() + 1 == comm.size());
         let prefix = which.kind() | PREFIX;
-        if op.check_reduction(value.datatype()).is_err()
-            || !part.has_room(2 * bytes)
-            || me > 0 && !part.comes_as(prefix, me - 1)
-        {
+        if !is_last && !part.has_room_in_row() || me > 0 && !part.comes_as(prefix, me - 1) {
             return false;
         }
-        let place =
-            |member| part.board.part(member, part.turn, 2 * bytes, (bytes, value.count()), value.datatype());
-        let here = if is_last { target } else { &place(me) };
-        Sum { op, value, target, here, with_own, is_last }
-            .combine(&mut me.checked_sub(1).map(place).into_iter());
-        if !is_last {
-            part.publish_as(prefix);
-            if with_own {
-                here.copy_to(target);
-            }
+        // Of a value and a prefix the second.
+        let (board, turn, lying) = (part.board, part.turn, (2 * part.bytes, part.bytes));
+        // The prefix is made elsewhere before it is laid down: the next member looks at that line.
+        let mut own = [0; NOTE_BYTES as usize / 2];
+        let sum = if with_own { &mut *target } else { &mut own[..bytes] };
+        sum.copy_from_slice(value);
+        if let Some(before) = me.checked_sub(1) {
+            board.combine_bytes(before, turn, lying, kernel, sum);
         }
+        if !is_last {
+            board.lay_bytes(turn, lying, sum);
+            part.publish_as(prefix);
+        }
+        if let (false, Some(before)) = (with_own, me.checked_sub(1)) {
+            board.pick_bytes(before, turn, lying, target);
+        }
+        board.enter_row(turn);
         part.end()
     }
 
-    /// The next part in a collective of so many bytes, if a board serves it by notes or a room, whatever the members are to each other.
+    /// The next part in a collective of so many bytes, if a board serves it by notes.
     #[inline(always)]
     fn part_in<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
         let board = &**comm.board()??;
         let bytes = bytes as u64;
-        let together = bytes * u64::from(board.members());
-        // A longer scatter goes by a slot of the hall (`slots::of`). Everything else that passes here fits (`Call::fits`), whatever the bounds are: both ways must agree.
-        let has_room =
-            together <= if which == Which::Scatter && board.ways.hall { NOTE_BYTES } else { board.room() };
-        let is_short = bytes <= NOTE_BYTES && has_room;
-        (is_short && !self.schedules.has_preferences()).then(|| Part {
+        (is_in_notes(which, bytes, board) && !self.schedules.has_preferences()).then(|| Part {
             lane: self,
             comm,
             board,
@@ -172,12 +174,19 @@ impl Part<'_> {
         self.board.is_passed(self.board.needs(self.turn, bytes))
     }
 
+    /// The same for a scan's prefix.
+    #[inline(always)]
+    fn has_room_in_row(&self) -> bool {
+        let Some(needed) = self.board.needs_of_next(self.turn) else { return self.has_room(self.bytes) };
+        self.board.is_passed_by_next(needed)
+    }
+
     /// True if there was room for what this member lays down.
     #[inline(always)]
     fn has_given(&self, data: &[u8]) -> bool {
         let has_room = self.has_room(data.len() as u64);
         if has_room {
-            self.board.lay_bytes(self.turn, data);
+            self.board.lay_bytes(self.turn, (data.len() as u64, 0), data);
             self.publish();
         }
         has_room

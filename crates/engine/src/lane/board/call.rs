@@ -6,7 +6,7 @@ use crate::coll::{
 use crate::lane::asked::Asked;
 use crate::lane::board::{self, hall, long, phases, short, slots};
 use crate::lane::{Lane, signals};
-use crate::schedule::{Call, Steps};
+use crate::schedule::{Call, Steps, Which};
 use crate::values::bounds::{Bound, Bounds};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
@@ -59,8 +59,7 @@ impl Call {
         let together = bytes.saturating_mul(members.into());
         let (near, block) = (bounds.get(Bound::BoardNearBlockBytes), bounds.get(Bound::BoardBlockRoomBytes));
         match self {
-            // Whatever the bounds are: members may do these at once.
-            _ if self.root().is_some() && bytes <= NOTE_BYTES && together <= room => true,
+            _ if is_in_notes(self.which(), bytes, board) => true,
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
                 together <= room && bytes < near
             }
@@ -83,7 +82,7 @@ impl Call {
 
     /// How a board serves it that can. None if members cannot read each other's memory, and would have to.
     fn form(&self, bounds: &Bounds, board: &Board) -> Option<Form> {
-        if let Some(slots) = slots::of(self, board) {
+        if let Some(slots) = slots::of(self, bounds, board) {
             return Some(Form::Slots(slots));
         }
         match self {
@@ -207,6 +206,21 @@ impl Call {
             return signals::run(lane, comm);
         }
         lane.run(self.steps(lane, comm)?)
+    }
+}
+
+/// True for collectives with a root, and scans, of so few bytes that they go by notes, whatever the bounds are and the members are to each other: each of them may do its part at once. The root of a scatter has what
+/// may be longer, a note or a room; where there is a hall that goes by a slot (`slots::of`).
+#[inline(always)]
+pub(super) fn is_in_notes(which: Which, bytes: u64, board: &Board) -> bool {
+    let together = bytes.saturating_mul(board.members().into());
+    match which {
+        Which::Bcast | Which::Reduce | Which::Gather => bytes <= NOTE_BYTES,
+        Which::Scatter if board.ways.hall => together <= NOTE_BYTES,
+        Which::Scatter => bytes <= NOTE_BYTES && together <= board.room(),
+        // A value and a prefix.
+        Which::Scan | Which::Exscan => 2 * bytes <= NOTE_BYTES,
+        _ => false,
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Short ones: a member lays down its value, and later, in the same note or room, the prefix up to it. Whoever needs the prefix of the members before it looks back from the last of those: to the nearest
 //! that has laid down its own prefix, and takes the values in between (decoupled look-back: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016). So a member
-//! that comes late reads one line, members who are ahead lay down what they have and go on, and nobody waits for a chain of wake-ups.
+//! that comes late reads one line, members who are ahead lay down what they have and go on, and nobody waits for a chain of wake-ups. Of scans in a row, from the second on, a member lays down its
+//! prefix alone, for the next member alone: so each waits for its neighbours, and does as many scans at a time as there are notes.
 //! Long ones go in pieces from each member to the next, through the slots of its rooms: all work at the same time, each on another piece, and every member reads one prefix and its own value.
 //!
 //! Both combine from the left, one value after the other, whoever comes when: so the same operands give the same bits.
@@ -13,7 +14,7 @@ use crate::lane::board::turn::Turn;
 use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
-use crate::values::memory::board::Board;
+use crate::values::memory::board::{Board, NOTE_BYTES};
 use crate::values::memory::hall::step;
 use crate::values::memory::{Region, turns};
 use crate::values::op::Op;
@@ -59,11 +60,24 @@ fn look_back(turn: &Turn<'_>) -> core::result::Result<u32, u32> {
     Err(0)
 }
 
-/// Lays down this member's value for those after it, unless it can go on at once.
+/// Waits until this member may lay something down, if anybody needs it.
+pub(super) fn make_room(turn: &Turn<'_>, value: &Region) -> Result<()> {
+    let (bytes, board, me) = (2 * value.bytes(), turn.board, turn.me());
+    board.enter_row(turn.number);
+    if me + 1 == turn.members() {
+        return Ok(());
+    }
+    match board.needs_of_next(turn.number) {
+        Some(needed) if bytes <= NOTE_BYTES => turn.wait_for(me + 1, &|| board.is_passed_by_next(needed)),
+        _ => turn.make_room(bytes),
+    }
+}
+
+/// Lays down this member's value for those after it, unless it can go on at once, or scans follow each other.
 pub(super) fn lay(turn: &mut Turn<'_>, value: &Region) {
     let me = turn.me();
     let is_between = me > 0 && me + 1 < turn.members();
-    if is_between && laid(turn, me - 1) != Laid::Prefix {
+    if is_between && !turn.board.is_in_row(turn.number) && laid(turn, me - 1) != Laid::Prefix {
         value.copy_to(&place(turn, me, value, false));
         turn.publish(me, false);
     }
@@ -157,6 +171,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         return Err(Error::Internal { reason: "a collective that is no chain" });
     };
     let mut turn = Turn::begin((lane, comm, board), call);
+    board.enter_row(turn.number);
     turn.enter_chain()?;
     let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
     let (count, datatype, with_own) = (value.count(), value.datatype(), *with_own);
@@ -168,15 +183,14 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
             break;
         }
         let (value, target) = (&value.elements(first, many), &target.elements(first, many));
-        let slot = board.slot(me, piece, many, datatype);
+        let slot = |member| board.slot(member, turn.number + piece, many, datatype);
         // Nobody needs the prefix of the last member, whose slots are free for what cannot be combined in place.
-        let here = if is_last && !value.same_place(target) { target } else { &slot };
-        let mut before =
-            me.checked_sub(1).map(|before| board.slot(before, piece, many, datatype)).into_iter();
+        let here = if is_last && !value.same_place(target) { target } else { &slot(me) };
+        let mut before = me.checked_sub(1).map(slot).into_iter();
         Sum { op, value, target, here, with_own, is_last }.combine(&mut before);
         turn.show(board.taken(me), reached, me);
         if !is_last {
-            board.fill(piece, reached);
+            board.fill(turn.number + piece, reached);
             if piece == 0 {
                 turn.publish_as(turn.name().1 | PREFIX, me, false);
             } else {
@@ -184,7 +198,8 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
             }
         }
         if with_own {
-            here.copy_to(target);
+            // The first one's prefix is its value, which the next member does not look at.
+            (if me == 0 { value } else { here }).copy_to(target);
         }
     }
     if turn.failed.is_some() && !is_last {
@@ -197,7 +212,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
 fn await_piece(turn: &mut Turn<'_>, piece: u64, reached: u64) -> Result<()> {
     let (me, board) = (turn.me(), turn.board);
     if me + 1 < turn.members() {
-        turn.wait_for(me + 1, &|| board.is_free(piece))?;
+        turn.wait_for(me + 1, &|| board.is_free(turn.number + piece))?;
     }
     let Some(before) = me.checked_sub(1) else { return Ok(()) };
     if piece > 0 {

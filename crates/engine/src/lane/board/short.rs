@@ -33,8 +33,10 @@ pub(super) enum Awaits {
 #[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let mut turn = Turn::begin((lane, comm, board), call);
-    if let Some(bytes) = laid(&turn, call) {
-        turn.make_room(bytes)?;
+    match (call, laid(&turn, call)) {
+        (Call::Scan { value, .. }, _) => scan::make_room(&turn, value)?,
+        (_, Some(bytes)) => turn.make_room(bytes)?,
+        _ => {}
     }
     lay(&mut turn, call);
     match awaits(&turn, call) {

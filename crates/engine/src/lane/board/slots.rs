@@ -7,17 +7,22 @@ use crate::lane::Lane;
 use crate::lane::board::short::misfit;
 use crate::lane::board::turn::Turn;
 use crate::schedule::Call;
+use crate::values::bounds::{Bound, Bounds};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::Region;
-use crate::values::memory::board::{Board, NOTE_BYTES};
+use crate::values::memory::board::{Board, NOTE_BYTES, Ways};
 use crate::values::memory::hall::{Hall, SENT};
 
+/// Blocks from so many bytes on are read and written where they lie, by members who need the system for that: a call of it takes less time than the second copy.
+const FAR_BLOCK: u64 = 64 << 10;
+
 /// How many slots there are for a call on a board of so many members, if it goes by one.
-pub(super) fn of(call: &Call, board: &Board) -> Option<u64> {
+pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
     let together = call.bytes().saturating_mul(board.members().into());
     let whole = match call {
         Call::Bcast { data, .. } if data.bytes() <= SENT => data.bytes(),
+        Call::Scatter { .. } | Call::Gather { .. } if is_long(call.bytes(), bounds, board) => return None,
         Call::Scatter { .. } => together,
         Call::Gather { own, .. } if own.bytes() > NOTE_BYTES => together,
         // Shorter ones are laid side by side by the last who arrives.
@@ -25,6 +30,12 @@ pub(super) fn of(call: &Call, board: &Board) -> Option<u64> {
         _ => return None,
     };
     if board.ways.hall && whole > NOTE_BYTES { Hall::slots(whole) } else { None }
+}
+
+/// True for blocks of which one copy, for which the members wait for each other, takes less time than two.
+fn is_long(block: u64, bounds: &Bounds, board: &Board) -> bool {
+    let Ways { near, reach, .. } = board.ways;
+    near && block > bounds.get(Bound::BoardBlockRoomBytes) || reach && block >= FAR_BLOCK
 }
 
 /// A turn's slot.

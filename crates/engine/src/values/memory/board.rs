@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! | arrivals | sleepers | who is asleep, a word a member | seat of 0 | seat of 1 | ... | the middle | the hall, if there is one |
-//! seat: | standing | NOTES notes of 128 bytes | ROOMS rooms |
+//! seat: | standing | 32 to 128 notes of 128 bytes | ROOMS rooms |
 //! ```
 //!
 //! Collectives on a board are counted: its *turns*. In a turn a member may lay down data at its seat, short ones in the turn's note and longer ones in the turn's room, and then
@@ -23,13 +23,20 @@ use smallvec::SmallVec;
 use super::hall::{Hall, turn_of};
 use super::turns;
 use crate::values::datatype::Datatype;
-use crate::values::memory::Region;
+use crate::values::memory::{Kernel, Region};
 
 /// Members that write to different lines do not take them from each other: a line, and the one that is fetched with it.
 const LINE: usize = 128;
 
-/// Notes of a seat, used in turn: so far a member may be ahead of the others in collectives that need not wait for them.
-const NOTES: u64 = 32;
+/// Notes of a seat, used in turn: so far a member may be ahead of the others in collectives that need not wait for them. Where members share a core that is how many of them one does before it
+/// lets another run. A build that checks itself has fewer, so that its tests come round.
+const NOTES_MOST: u64 = if cfg!(debug_assertions) { 32 } else { 128 };
+
+/// The fewest.
+const NOTES_LEAST: u64 = 32;
+
+/// Bytes that the notes of all seats may take together.
+const NOTES_TOGETHER: usize = 4 << 20;
 
 /// Rooms of a seat.
 const ROOMS: u64 = 4;
@@ -62,7 +69,7 @@ struct Note {
 #[repr(C)]
 struct Front {
     /// One for each note: members may be in several turns at a time.
-    arrivals: [Apart<AtomicU64>; NOTES as usize],
+    arrivals: [Apart<AtomicU64>; NOTES_MOST as usize],
     sleepers: Apart<AtomicU32>,
     /// Members that will not use it any more.
     left: Apart<AtomicU32>,
@@ -86,7 +93,7 @@ struct Standing {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == (NOTES as usize + 2) * LINE);
+const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == (NOTES_MOST as usize + 2) * LINE);
 
 /// What a note says beside its mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +123,8 @@ pub(crate) struct Board {
     key: Key,
     me: u32,
     members: u32,
-    /// Bytes of a room, and of a seat, and where the first one is: to be found once, not in every step.
+    /// Notes of a seat, a power of two; bytes of a room, and of a seat, and where the first one is: to be found once, not in every step.
+    notes: u64,
     room: u64,
     seat_bytes: usize,
     first_seat: *mut u8,
@@ -126,6 +134,7 @@ pub(crate) struct Board {
     known: Cell<u64>,
     hall_use: Cell<HallUse>,
     chain_use: Cell<ChainUse>,
+    row: Cell<Row>,
     /// Turns that this member has left open, in their order, and the last that it is done with.
     open: RefCell<SmallVec<[u64; 4]>>,
     finished: Cell<u64>,
@@ -184,6 +193,16 @@ struct ChainUse {
     slots: [u64; SLOTS as usize],
 }
 
+/// Blocking scans, in one turn right after the other: from the second on a member's notes are read by the next one alone.
+#[derive(Clone, Copy, Default, Debug)]
+struct Row {
+    /// The first of them, of which all after a member may read its note, and the last.
+    first: u64,
+    last: u64,
+    /// A turn that the next member is known to be done with.
+    passed: u64,
+}
+
 /// Boards that this rank has left, until their memory is given back.
 #[derive(Default, Debug)]
 pub(crate) struct Ended(RefCell<Vec<Left>>);
@@ -230,6 +249,15 @@ impl Board {
         (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
     }
 
+    /// Notes of a seat where there are so many members.
+    const fn notes_of(members: u32) -> u64 {
+        let mut notes = NOTES_MOST;
+        while notes > NOTES_LEAST && (members as usize + 1) * notes as usize * LINE > NOTES_TOGETHER {
+            notes /= 2;
+        }
+        notes
+    }
+
     /// Memory for a board, which its first member allocates, with a hall or without.
     pub fn allocate(fabric: &dyn Fabric, members: u32, hall: bool) -> Result<Key, PortalError> {
         let hall = if hall { Hall::bytes(members) } else { 0 };
@@ -259,6 +287,7 @@ impl Board {
             key,
             me,
             members,
+            notes: Board::notes_of(members),
             room: Board::room_of(members),
             seat_bytes: Board::seat_bytes(members),
             first_seat: base.wrapping_add(Board::seats(members)),
@@ -266,6 +295,7 @@ impl Board {
             known: Cell::new(0),
             hall_use: Cell::default(),
             chain_use: Cell::default(),
+            row: Cell::default(),
             open: RefCell::default(),
             finished: Cell::new(0),
             line: RefCell::default(),
@@ -308,7 +338,7 @@ impl Board {
     /// The turn that all must be done with before this member may lay so many bytes down.
     pub fn needs(&self, turn: u64, bytes: u64) -> u64 {
         if bytes <= NOTE_BYTES {
-            turn.saturating_sub(NOTES)
+            turn.saturating_sub(self.notes)
         } else {
             // A chain uses all rooms, when all are done with what was begun before it.
             let chain = self.chain_use.get().turn;
@@ -368,12 +398,42 @@ impl Board {
         self.chain_use.set(ChainUse { turn, other, ..self.chain_use.get() });
     }
 
+    /// This turn is a blocking scan, of whatever length: that is what members agree on who do not on the length.
+    pub fn enter_row(&self, turn: u64) {
+        let row = self.row.get();
+        self.row.set(Row { first: if row.last + 1 == turn { row.first } else { turn }, last: turn, ..row });
+    }
+
+    /// True if this turn is a blocking scan, and so was the one before.
+    pub fn is_in_row(&self, turn: u64) -> bool {
+        let row = self.row.get();
+        row.last == turn && row.first < turn
+    }
+
+    /// The turn that the next member must be done with before this one may lay down its prefix in this turn, a scan of a few bytes; none if all others must be done with what lay there.
+    #[inline]
+    pub fn needs_of_next(&self, turn: u64) -> Option<u64> {
+        let (row, before) = (self.row.get(), turn.saturating_sub(self.notes));
+        (row.last + 1 >= turn && before > row.first).then_some(before)
+    }
+
+    /// True if the next member is done with a turn.
+    #[inline]
+    pub fn is_passed_by_next(&self, turn: u64) -> bool {
+        let mut row = self.row.get();
+        if row.passed < turn {
+            row.passed = self.done(self.me + 1);
+            self.row.set(row);
+        }
+        row.passed >= turn
+    }
+
     /// Bytes of a piece of a chain.
     pub fn slot_bytes(&self) -> u64 {
         self.room * ROOMS / SLOTS
     }
 
-    /// The place of a piece of a chain, for elements that fit into it.
+    /// The place of a piece of a chain, whatever number it has, for elements that fit into it.
     pub fn slot(&self, seat: u32, piece: u64, count: u64, datatype: &Datatype) -> Region {
         assert!(count * datatype.size() <= self.slot_bytes(), "elements of a slot");
         let from = piece % SLOTS * self.slot_bytes();
@@ -473,14 +533,13 @@ impl Board {
         unsafe { data.copy_out(self.place(seat, turn, bytes)) };
     }
 
-    /// As [`lay_down`](Board::lay_down), at this member's own seat.
+    /// As [`lay_down`](Board::lay_down), at this member's own seat: from byte `from` on of `whole`.
     #[inline]
-    pub fn lay_bytes(&self, turn: u64, data: &[u8]) {
-        assert!(data.len() as u64 <= self.room, "data for a room");
+    pub fn lay_bytes(&self, turn: u64, (whole, from): (u64, u64), data: &[u8]) {
+        assert!(whole <= self.room && from + data.len() as u64 <= whole, "data for a room");
+        let place = self.place(self.me, turn, whole).wrapping_add(from as usize);
         // SAFETY: as there.
-        unsafe {
-            data.as_ptr().copy_to_nonoverlapping(self.place(self.me, turn, data.len() as u64), data.len())
-        };
+        unsafe { data.as_ptr().copy_to_nonoverlapping(place, data.len()) };
     }
 
     /// Copies from a seat what lies there for a turn, `whole` bytes, from byte `from` on: as many as the region holds.
@@ -498,6 +557,22 @@ impl Board {
         let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
         // SAFETY: as there.
         unsafe { into.as_mut_ptr().copy_from_nonoverlapping(lying, into.len()) };
+    }
+
+    /// Combines what lies at a seat, as [`pick_bytes`](Board::pick_bytes) finds it, with as many bytes that follow it.
+    #[inline]
+    pub fn combine_bytes(
+        &self,
+        seat: u32,
+        turn: u64,
+        (whole, from): (u64, u64),
+        kernel: Kernel,
+        into: &mut [u8],
+    ) {
+        assert!(whole <= self.room && from + into.len() as u64 <= whole, "a part of a room");
+        let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
+        // SAFETY: as there.
+        kernel(unsafe { core::slice::from_raw_parts(lying, into.len()) }, into);
     }
 
     /// Lays down the names of memory that others may read.
@@ -573,7 +648,7 @@ impl Board {
     }
 
     fn rooms(&self, seat: u32) -> *mut u8 {
-        self.seat(seat).wrapping_add(size_of::<Apart<Standing>>() + NOTES as usize * LINE)
+        self.seat(seat).wrapping_add(size_of::<Apart<Standing>>() + self.notes as usize * LINE)
     }
 
     /// This member is about to read what others have named, as far as their notes still show it then.
@@ -597,7 +672,7 @@ impl Board {
     /// True for the last who arrives.
     #[inline]
     pub fn is_last(&self, turn: u64) -> bool {
-        turns::is_last(&self.front().arrivals[(turn % NOTES) as usize].0, self.members.into())
+        turns::is_last(&self.front().arrivals[(turn & (self.notes - 1)) as usize].0, self.members.into())
     }
 
     /// This member may sleep until a seat's note is published, or its member is done; until any is, if none is named. What it waited for before.
@@ -634,7 +709,7 @@ impl Board {
 
     const fn seat_bytes(members: u32) -> usize {
         size_of::<Apart<Standing>>()
-            + NOTES as usize * LINE
+            + Board::notes_of(members) as usize * LINE
             + ROOMS as usize * Board::room_of(members) as usize
     }
 
@@ -664,7 +739,7 @@ impl Board {
     fn note(&self, seat: u32, turn: u64) -> &Note {
         let notes = self.seat(seat).wrapping_add(size_of::<Apart<Standing>>()).cast::<Note>();
         // SAFETY: as above; the data of a note are touched by raw pointers alone.
-        unsafe { &*notes.wrapping_add((turn % NOTES) as usize) }
+        unsafe { &*notes.wrapping_add((turn & (self.notes - 1)) as usize) }
     }
 }
 

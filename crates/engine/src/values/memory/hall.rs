@@ -31,8 +31,9 @@ pub(crate) const SENT: u64 = 128 << 10;
 /// Pieces of one that may be written before the first has been read by all.
 pub(crate) const SENT_AHEAD: u64 = BYTES as u64 / SENT;
 
-/// Slots for data that are filled by one turn each: the more there are, the further members may be ahead of each other.
-const SLOTS: [u64; 3] = [32, 8, 2];
+/// Slots for data that are filled by one turn each, and the most bytes that go by one. The more slots there are, the further members may be ahead of each other; but what whoever runs finds in them should
+/// lie in a core's cache, so there are no more than fill a megabyte with what a broadcast sends.
+const SLOTS: [(u64, u64); 4] = [(128, 8 << 10), (32, 32 << 10), (8, 512 << 10), (2, 2 << 20)];
 
 #[repr(C)]
 struct Front {
@@ -108,15 +109,8 @@ impl Hall {
     }
 
     /// How many slots there are for so many bytes, if any holds them.
-    pub const fn slots(bytes: u64) -> Option<u64> {
-        let mut at = 0;
-        while at < SLOTS.len() {
-            if bytes <= BYTES as u64 / SLOTS[at] {
-                return Some(SLOTS[at]);
-            }
-            at += 1;
-        }
-        None
+    pub fn slots(bytes: u64) -> Option<u64> {
+        SLOTS.into_iter().find(|(_, most)| bytes <= *most).map(|(slots, _)| slots)
     }
 
     /// Bytes of a turn's slot, one of so many, from byte `from` on.

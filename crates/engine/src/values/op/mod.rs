@@ -141,6 +141,23 @@ impl Op {
     }
 }
 
+/// A predefined operation on elements of a type on which it is defined, as reductions have it.
+#[derive(Clone, Copy)]
+pub struct Reduction(Kernel);
+
+impl Reduction {
+    /// None if it is not defined.
+    #[inline]
+    pub fn new(op: Builtin, datatype: &Datatype) -> Option<Reduction> {
+        let is_one_sided = matches!(op, Builtin::Replace | Builtin::NoOp);
+        op.kernel(predefined(datatype)?).filter(|_| !is_one_sided).map(Reduction)
+    }
+
+    pub(crate) fn kernel(self) -> Kernel {
+        self.0
+    }
+}
+
 fn predefined(datatype: &Datatype) -> Option<Basic> {
     datatype.element().filter(|_| datatype.is_predefined())
 }
