@@ -89,6 +89,30 @@ fn the_instructions_of_a_message_are_the_same_number_each_time() {
     assert_eq!(count(), count());
 }
 
+/// A row of `corelace bench --counts`: rounds, lines of the busiest and lines of all, on boards and by messages.
+fn counts(table: &str, collective: &str, ranks: u32) -> Vec<String> {
+    let ranks = ranks.to_string();
+    let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
+    let rows = table.lines().map(words);
+    let is_wanted = |row: &Vec<String>| row.len() > 6 && row[0] == collective && row[row.len() - 7] == ranks;
+    let row = rows.into_iter().find(is_wanted).unwrap_or_else(|| panic!("{collective} on {ranks}: {table}"));
+    row[row.len() - 6..].to_vec()
+}
+
+#[test]
+fn counts_of_lines_and_rounds_are_what_one_derives_by_hand() {
+    let mut bench = tool("corelace");
+    bench.args(["bench", "--counts", "--members", "2,4", "--only", "b"]);
+    let table = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
+    // Each writes a note, which the other has a copy of, and reads the other's. By messages: one each way, of which the sender takes the cell, the receiver reads it and writes that it is free.
+    assert_eq!(counts(&table, "barrier", 2)[..3], ["1", "2", "4"], "{table}");
+    assert_eq!(counts(&table, "barrier", 2)[3..5], ["1", "3"], "{table}");
+    assert_eq!(counts(&table, "barrier", 4)[..3], ["1", "4", "16"], "{table}");
+    // The root writes a note, three read it; once in 32 calls the root looks how far they are, which they then have to write again: six more. By messages: three, two of them one after the other.
+    assert_eq!(counts(&table, "bcast", 4)[..3], ["1", "1", "4.2"], "{table}");
+    assert_eq!(counts(&table, "bcast", 4)[3..], ["2", "3", "9.1"], "{table}");
+}
+
 #[test]
 fn what_a_trace_adds_to_a_message_is_a_figure_of_both_kinds_of_ranks() {
     let run = run(&["trace"]);

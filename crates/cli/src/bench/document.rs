@@ -7,37 +7,67 @@ use super::figure::Figure;
 use super::run::Run;
 use super::{suite, table};
 
-const BEGIN: &str = "<!-- corelace bench: begin -->";
-const END: &str = "<!-- corelace bench: end -->";
+/// Two lines of a document, between which a command writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    pub begin: &'static str,
+    pub end: &'static str,
+}
+
+pub const TABLES: Marks =
+    Marks { begin: "<!-- corelace bench: begin -->", end: "<!-- corelace bench: end -->" };
 
 /// Puts the tables into the document, which is made if it is not there.
 pub fn write(run: &Run, file: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("--document is \"{}\": {error}", file.display());
-    let before = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => format!("{BEGIN}\n{END}\n"),
-        Err(error) => return Err(failed(error)),
-    };
-    let after = replaced(&before, &tables(run)).ok_or_else(|| {
-        format!(
-            "--document is \"{}\", expected a document with the lines \"{BEGIN}\" and \"{END}\"",
-            file.display()
-        )
-    })?;
-    std::fs::write(file, after).map_err(failed)
+    TABLES.fill(file, &tables(run))
 }
 
-/// Whether the document has the marks.
-#[cfg(test)]
-pub fn has_place(document: &str) -> bool {
-    replaced(document, "").is_some()
+impl Marks {
+    /// Puts a text between these marks of a document, which is made if it is not there.
+    pub fn fill(self, file: &Path, text: &str) -> Result<(), String> {
+        let Marks { begin, end } = self;
+        let failed = |error: std::io::Error| format!("--document is \"{}\": {error}", file.display());
+        let before = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => format!("{begin}\n{end}\n"),
+            Err(error) => return Err(failed(error)),
+        };
+        let after = self.replaced(&before, text).ok_or_else(|| {
+            format!(
+                "--document is \"{}\", expected a document with the lines \"{begin}\" and \"{end}\"",
+                file.display()
+            )
+        })?;
+        std::fs::write(file, after).map_err(failed)
+    }
+
+    /// Whether a document has them.
+    #[cfg(test)]
+    pub fn are_in(self, document: &str) -> bool {
+        self.replaced(document, "").is_some()
+    }
+
+    /// The document with other text between the marks; `None` if it has none.
+    fn replaced(self, document: &str, text: &str) -> Option<String> {
+        let Marks { begin, end } = self;
+        let (head, rest) = document.split_once(begin)?;
+        let (_, tail) = rest.split_once(end)?;
+        Some(format!("{head}{begin}\n{text}{end}{tail}"))
+    }
 }
 
-/// The document with other text between the marks; `None` if it has none.
-fn replaced(document: &str, text: &str) -> Option<String> {
-    let (head, rest) = document.split_once(BEGIN)?;
-    let (_, tail) = rest.split_once(END)?;
-    Some(format!("{head}{BEGIN}\n{text}{END}{tail}"))
+/// A table of a document; the first row is its header.
+pub fn markdown(rows: &[Vec<String>]) -> String {
+    let mut text = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        _ = writeln!(text, "| {} |", row.join(" | "));
+        if number == 0 {
+            let columns = row.iter().enumerate();
+            let rules: Vec<&str> = columns.map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
+            _ = writeln!(text, "| {} |", rules.join(" | "));
+        }
+    }
+    text
 }
 
 /// Everything between the marks.
@@ -61,14 +91,7 @@ fn tables(run: &Run) -> String {
             continue;
         }
         _ = writeln!(text, "### {} (`{}`)\n", suite.title, suite.name);
-        for (number, row) in table::rows(run, &figures, &cell).iter().enumerate() {
-            _ = writeln!(text, "| {} |", row.join(" | "));
-            if number == 0 {
-                let columns = row.iter().enumerate();
-                let rules: Vec<&str> = columns.map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
-                _ = writeln!(text, "| {} |", rules.join(" | "));
-            }
-        }
+        text.push_str(&markdown(&table::rows(run, &figures, &cell)));
         text.push('\n');
     }
     _ = writeln!(text, "### Summary\n\n```text\n{}```", table::summary(run));
@@ -95,12 +118,13 @@ mod tests {
 
     #[test]
     fn what_is_written_by_hand_stays_and_the_tables_are_replaced() {
-        let document = format!("# Head\n{BEGIN}\nold\n{END}\ntail\n");
-        let after = replaced(&document, "new\n").unwrap();
-        assert_eq!(after, format!("# Head\n{BEGIN}\nnew\n{END}\ntail\n"));
-        assert_eq!(replaced(&after, "new\n").unwrap(), after);
-        assert_eq!(replaced("# Head\n", "new\n"), None);
-        assert_eq!(replaced(&format!("{END}\n{BEGIN}\n"), "new\n"), None);
+        let Marks { begin, end } = TABLES;
+        let document = format!("# Head\n{begin}\nold\n{end}\ntail\n");
+        let after = TABLES.replaced(&document, "new\n").unwrap();
+        assert_eq!(after, format!("# Head\n{begin}\nnew\n{end}\ntail\n"));
+        assert_eq!(TABLES.replaced(&after, "new\n").unwrap(), after);
+        assert_eq!(TABLES.replaced("# Head\n", "new\n"), None);
+        assert_eq!(TABLES.replaced(&format!("{end}\n{begin}\n"), "new\n"), None);
     }
 
     #[test]
@@ -121,7 +145,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# By hand\n").unwrap();
         let error = write(&run(Vec::new()), file.path()).unwrap_err();
-        assert!(error.starts_with("--document is \"") && error.contains(BEGIN), "{error}");
+        assert!(error.starts_with("--document is \"") && error.contains(TABLES.begin), "{error}");
         assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "# By hand\n");
     }
 }

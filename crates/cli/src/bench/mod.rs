@@ -7,6 +7,7 @@
 mod baseline;
 mod cliffs;
 mod contestant;
+mod counts;
 mod document;
 mod figure;
 mod instructions;
@@ -45,7 +46,7 @@ pub struct BenchArgs {
     /// Rounds; in each every contestant takes its turn.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune or --cliffs, the time for all of it (default 900).
+    /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune or --cliffs, the time for all of it (default 900); with --counts, for each number of ranks (default 900).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Measure on this machine where one way of doing a collective, or of sending a message, becomes quicker than another, and say what a profile gains.
@@ -54,6 +55,12 @@ pub struct BenchArgs {
     /// Look for cliffs: allreduce, bcast, allgather and alltoall of 8 bytes to 4 MiB on 2 to 16 ranks that take more than twice the time of a call with hardly less to do.
     #[arg(long, conflicts_with_all = ["tune", "suites", "against", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
     cliffs: bool,
+    /// Count the cache lines that go from core to core in collectives, and the rounds, as if every rank had a core of its own; no time is measured.
+    #[arg(long, conflicts_with_all = ["tune", "cliffs", "suites", "against", "ranks", "rounds", "quick", "breakdown", "check", "json", "baseline", "from", "plot"])]
+    counts: bool,
+    /// With --counts: how many ranks, 2 to 64, separated by commas (default 8,16,64).
+    #[arg(long, value_delimiter = ',', value_name = "N", requires = "counts", value_parser = clap::value_parser!(u32).range(2..=64))]
+    members: Vec<u32>,
     /// With --tune: write the profile into this file, which `mpirun --profile` reads.
     #[arg(long, value_name = "FILE.toml", requires = "tune")]
     output: Option<PathBuf>,
@@ -107,6 +114,14 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
             limit: Duration::from_secs(args.limit.unwrap_or(900)),
             only: args.only.as_deref(),
             ranks: &args.ranks[0],
+        });
+    }
+    if args.counts {
+        return counts::main(&counts::Wish {
+            members: &args.members,
+            limit: Duration::from_secs(args.limit.unwrap_or(900)),
+            only: args.only.as_deref(),
+            document: args.document.as_deref(),
         });
     }
     // What is to be compared with is read first: a measurement may take an hour.
@@ -229,6 +244,7 @@ mod tests {
 
     #[test]
     fn the_document_of_figures_has_a_place_for_tables() {
-        assert!(document::has_place(&document("docs/performance.md")));
+        let page = document("docs/performance.md");
+        assert!(document::TABLES.are_in(&page) && counts::MARKS.are_in(&page));
     }
 }

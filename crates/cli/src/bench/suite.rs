@@ -95,6 +95,11 @@ impl Case {
         Case::new(COLL, program, ranks, &[]).by(Takers::Ours)
     }
 
+    /// The same, recorded.
+    pub const fn traced(self) -> Case {
+        Case { is_traced: true, ..self }
+    }
+
     const fn by(self, takers: Takers) -> Case {
         Case { takers, ..self }
     }
@@ -184,12 +189,15 @@ const CASES: [Case; 31] = [
     Case::new(PAUSE, program!("pause.c"), 2, &["pause-round-trip", "pause-send", "pause-processor"]),
     Case::new(INSTRUCTIONS, COUNTED, 2, &["instructions"]).by(Takers::Processes),
     Case::new(PLAIN, program!("plain.c"), 1, &["plain-malloc", "plain-thread-local"]),
-    Case { is_traced: true, ..Case::new(TRACE, program!("traced.c"), 2, &["trace"]).by(Takers::Ours) },
+    Case::new(TRACE, program!("traced.c"), 2, &["trace"]).by(Takers::Ours).traced(),
     Case::new(FILES, program!("files.c"), 4, FILE_FIGURES),
 ];
 
 /// The program that looks where one way of doing something becomes quicker than another.
 pub const CROSSING: Program = program!("crossing.c");
+
+/// The program that counts cache lines.
+pub const LINES: Program = program!("lines.c");
 
 /// The program that counts instructions.
 pub const COUNTED: Program = program!("instructions.c");

@@ -119,7 +119,8 @@ pub fn number(value: f64) -> String {
     }
 }
 
-fn aligned(rows: &[Vec<String>]) -> String {
+/// The rows with their columns one below the other.
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let last = rows[0].len() - 1;
     let has_targets = rows[0][last] == "target";
     let widths: Vec<usize> = (0..rows[0].len())
