@@ -867,9 +867,9 @@ fn scans_in_a_row_wait_for_their_neighbours_and_what_ends_the_row_for_all() {
         run(members, habits, |rank| {
             let comm = rank.world();
             warm_up(rank, comm);
-            for seed in 0..400 {
+            for seed in 0..200 {
                 // Who is ahead changes, so that members are as many turns apart as there are notes between them.
-                if (seed / 50 + i64::from(comm.rank())) % 3 == 0 && seed % 7 == 0 {
+                if (seed / 25 + i64::from(comm.rank())) % 3 == 0 && seed % 7 == 0 {
                     (0..20).for_each(|_| std::thread::yield_now());
                 }
                 // Rows of more turns than there are notes, of fewer, and of one; what ends them lies in notes, in rooms, or is left open for a while.

@@ -234,7 +234,8 @@ impl Part<'_> {
 
     #[inline(always)]
     fn comes_as(&self, kind: u8, member: u32) -> bool {
-        let glances = if self.board.ways.own_cores { GLANCES } else { 1 };
+        // One who runs on the other core at this time has it soon; to let another run takes longer, except among fibers.
+        let glances = if self.board.ways.near && !self.board.ways.own_cores { 1 } else { GLANCES };
         (0..glances).any(|_| self.board.shows(member, self.turn, kind))
             && self.board.said(member, self.turn) == self.expected()
     }

@@ -50,6 +50,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         }
         Awaits::Before => scan::await_before(&mut turn)?,
         Awaits::Meeting => {
+            board.expect_next(turn.number, call.bytes());
             turn.meet(&mut |turn| join(turn, call))?;
             turn.has_met();
         }
@@ -94,6 +95,9 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
         Call::Allgather { own, all } => {
             turn.failed = misfit(own, all, turn.comm);
             turn.offer(own);
+            if turn.failed.is_none() && !is_collected(turn, all) {
+                own.copy_to(&all.block(turn.me()));
+            }
         }
         Call::Scatter { own, all: Some(all), .. } if is_root => {
             turn.failed = misfit(all, own, turn.comm);
@@ -201,8 +205,7 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             let together = all.bytes() * u64::from(members);
             pick(turn, turn.board.middle(), (together, 0), &all.blocks(0, members));
         }
-        Call::Allgather { own, all } => {
-            own.copy_to(&all.block(me));
+        Call::Allgather { all, .. } => {
             for member in turn.others() {
                 pick(turn, member, (all.bytes(), 0), &all.block(member));
             }

@@ -17,7 +17,10 @@ use crate::values::memory::hall::step;
 use crate::values::memory::{Region, turns};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
-pub(super) const GLANCES: u32 = 64;
+pub(super) const GLANCES: u64 = 64;
+
+/// So many bytes of a room are copied while a member looks once more for every 16 of them.
+const ROOMFUL: u64 = 16 << 10;
 
 /// Rounds of a wait in which a member that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
 pub(super) const YIELDS: u32 = 512;
@@ -421,7 +424,7 @@ impl<'a> Turn<'a> {
     /// Waits for something that a seat's member, or whoever writes to it, publishes.
     #[inline]
     pub fn wait(&self, seat: u32, done: impl Fn() -> bool) -> Result<()> {
-        let glances = if self.board.ways.own_cores { GLANCES } else { 1 };
+        let glances = if self.board.ways.own_cores { GLANCES + self.bytes.min(ROOMFUL) / 16 } else { 1 };
         for _ in 0..glances {
             if done() {
                 return Ok(());

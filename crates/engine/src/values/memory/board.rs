@@ -21,7 +21,7 @@ use fabric::{Fabric, Key, PortalError};
 use smallvec::SmallVec;
 
 use super::hall::{Hall, turn_of};
-use super::turns;
+use super::{lines, turns};
 use crate::values::datatype::Datatype;
 use crate::values::memory::{Kernel, Region};
 
@@ -546,8 +546,12 @@ impl Board {
     #[inline]
     pub fn pick_up(&self, seat: u32, turn: u64, (whole, from): (u64, u64), into: &Region) {
         assert!(whole <= self.room && from + into.bytes() <= whole, "a part of a room");
+        let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
+        if self.ways.own_cores {
+            lines::will_read(lying, into.bytes() as usize);
+        }
         // SAFETY: so many bytes lie there, and nobody writes them before this member is done with the turn.
-        unsafe { into.copy_in(self.place(seat, turn, whole).wrapping_add(from as usize)) };
+        unsafe { into.copy_in(lying) };
     }
 
     /// As [`pick_up`](Board::pick_up).
@@ -573,6 +577,13 @@ impl Board {
         let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
         // SAFETY: as there.
         kernel(unsafe { core::slice::from_raw_parts(lying, into.len()) }, into);
+    }
+
+    /// This member is about to wait, and will probably lay so many bytes down in the next turn.
+    pub fn expect_next(&self, turn: u64, bytes: u64) {
+        if self.ways.own_cores && bytes > NOTE_BYTES {
+            lines::will_write(self.place(self.me, turn + 1, bytes), bytes as usize);
+        }
     }
 
     /// Lays down the names of memory that others may read.

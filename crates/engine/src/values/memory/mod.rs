@@ -14,6 +14,7 @@ mod function;
 pub(crate) mod ground;
 pub(crate) mod hall;
 mod lent;
+mod lines;
 pub(crate) mod long_double;
 mod parts;
 pub(crate) mod place;

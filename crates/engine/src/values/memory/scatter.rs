@@ -6,6 +6,7 @@
 use core::ptr;
 
 use crate::values::datatype::{Piece, Runs};
+use crate::values::memory::lines;
 
 /// Which way data moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,7 +135,7 @@ unsafe fn row<const GATHER: bool, const FETCH: bool, T: Copy>(
         while index + 4 <= count {
             let packed = packed.add(index * size);
             if FETCH {
-                (AHEAD..AHEAD + 4).for_each(|ahead| fetch(place(index + ahead)));
+                (AHEAD..AHEAD + 4).for_each(|ahead| lines::fetch(place(index + ahead)));
             }
             word::<GATHER, T>(place(index), packed);
             word::<GATHER, T>(place(index + 1), packed.add(size));
@@ -147,19 +148,6 @@ unsafe fn row<const GATHER: bool, const FETCH: bool, T: Copy>(
             index += 1;
         }
     }
-}
-
-/// Brings the line of an address into the cache. Any address will do, also one that is nobody's.
-#[inline(always)]
-fn fetch(place: *mut u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which never faults.
-    unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(place.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
 
 #[inline(always)]
