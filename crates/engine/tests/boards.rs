@@ -625,12 +625,9 @@ fn collectives_with_a_root_follow_each_other_through_all_slots_of_a_hall() {
                 for seed in 0..times {
                     let others = [Which::Gather, Which::Scatter][seed as usize % 2];
                     let which = if seed % 9 == 8 { others } else { Which::Bcast };
+                    let form = if seed % 3 == 0 { Form::Blocking } else { Form::AtOnce };
                     let root = seed as u32 / 40;
-                    check(
-                        rank,
-                        comm,
-                        Call { form: Form::Blocking, which, count, root, in_place: false, seed },
-                    );
+                    check(rank, comm, Call { form, which, count, root, in_place: false, seed });
                 }
             }
         });

@@ -6,6 +6,7 @@
 use crate::lane::Lane;
 use crate::lane::board::call::is_in_notes;
 use crate::lane::board::scan::PREFIX;
+use crate::lane::board::slots;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
 use crate::values::comm::Comm;
@@ -27,11 +28,39 @@ impl Lane {
     /// [`Rank::bcast`](crate::Rank::bcast) of a few bytes, if this member can do its part now.
     #[inline]
     pub fn bcast_at_once(&self, data: &mut [u8], root: u32, comm: &Comm) -> bool {
-        let Some(part) = self.part_in(Which::Bcast, data.len(), comm) else { return false };
+        let Some(part) = self.part_in(Which::Bcast, data.len(), comm) else {
+            return self.bcast_by_slot_at_once(data, root, comm);
+        };
         if comm.rank() == root {
             part.has_given(data) && part.end()
         } else {
             part.has_taken(root, (data.len() as u64, 0), data) && part.end()
+        }
+    }
+
+    /// The same of more bytes, through a slot of the hall: what it lays down there, and what it expects to find, is that of `slots`.
+    #[inline(never)]
+    fn bcast_by_slot_at_once(&self, data: &mut [u8], root: u32, comm: &Comm) -> bool {
+        let Some(Some(board)) = comm.board() else { return false };
+        let (turn, bytes) = (board.coming_turn(), data.len() as u64);
+        let (Some(slots), Some(hall)) = (slots::for_bcast(bytes, board), board.hall()) else { return false };
+        if self.schedules.has_preferences() || board.has_line() || root >= comm.size() {
+            return false;
+        }
+        let part = Part { lane: self, comm, board, which: Which::Bcast, turn, bytes };
+        // The other form enters it once more, which changes nothing.
+        let before = board.enter_slot(turn, slots);
+        let place = hall.slot(turn, slots, (0, bytes), &self.schedules.byte);
+        if comm.rank() != root {
+            return part.comes(root) && {
+                place.load(data);
+                part.end()
+            };
+        }
+        part.has_room(0) && board.is_passed(before) && {
+            place.store(data);
+            part.publish();
+            part.end()
         }
     }
 

@@ -399,11 +399,14 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
 #[inline(never)]
 fn combine_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, (first, count): (u64, u64), into: &Region) {
     let size = value.datatype().size();
-    let each = (PIECE / size).max(1);
-    let mut operand = Scratch::unwritten((each * size) as usize);
+    // What comes from the only other one goes straight to its place, and none of it has to stay in the cache for a third.
+    let is_straight = turn.members() == 2 && !value.elements(first, count).same_place(into);
+    let each = (if is_straight { WHOLE_PIECE } else { PIECE } / size).max(1);
+    let mut operand = (!is_straight).then(|| Scratch::unwritten((each * size) as usize));
     for (at, many) in steps((first, count), each) {
-        let operand = operand.region(many, value.datatype());
-        combine(turn, op, &value.elements(at, many), &into.elements(at - first, many), (at * size, &operand));
+        let into = &into.elements(at - first, many);
+        let operand = operand.as_mut().map(|operand| operand.region(many, value.datatype()));
+        combine(turn, op, &value.elements(at, many), into, (at * size, operand.as_ref().unwrap_or(into)));
     }
 }
 

@@ -21,7 +21,7 @@ const FAR_BLOCK: u64 = 64 << 10;
 pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
     let together = call.bytes().saturating_mul(board.members().into());
     let whole = match call {
-        Call::Bcast { data, .. } if data.bytes() <= SENT => data.bytes(),
+        Call::Bcast { data, .. } => return for_bcast(data.bytes(), board),
         Call::Scatter { .. } | Call::Gather { .. } if is_long(call.bytes(), bounds, board) => return None,
         Call::Scatter { .. } => together,
         Call::Gather { own, .. } if own.bytes() > NOTE_BYTES => together,
@@ -29,7 +29,16 @@ pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
         Call::Allgather { .. } if together > board.room() && !board.ways.near => together,
         _ => return None,
     };
-    if board.ways.hall && whole > NOTE_BYTES { Hall::slots(whole) } else { None }
+    for_bytes(whole, board)
+}
+
+/// The same for a broadcast of so many bytes, whatever the bounds are: a member may do it at once.
+pub(super) fn for_bcast(bytes: u64, board: &Board) -> Option<u64> {
+    if bytes <= SENT { for_bytes(bytes, board) } else { None }
+}
+
+fn for_bytes(bytes: u64, board: &Board) -> Option<u64> {
+    if board.ways.hall && bytes > NOTE_BYTES { Hall::slots(bytes) } else { None }
 }
 
 /// True for blocks of which one copy, for which the members wait for each other, takes less time than two.

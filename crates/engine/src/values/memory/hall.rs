@@ -31,8 +31,8 @@ pub(crate) const SENT: u64 = 128 << 10;
 /// Pieces of one that may be written before the first has been read by all.
 pub(crate) const SENT_AHEAD: u64 = BYTES as u64 / SENT;
 
-/// Slots for data that are filled by one turn each, and the most bytes that go by one. The more slots there are, the further members may be ahead of each other; but what whoever runs finds in them should
-/// lie in a core's cache, so there are no more than fill a megabyte with what a broadcast sends.
+/// Slots for data that are filled by one turn each, and the bytes of one. The more slots there are, the further members may be ahead of each other; but what whoever runs finds in them should lie in a core's
+/// cache, and on few pages.
 const SLOTS: [(u64, u64); 4] = [(128, 8 << 10), (32, 32 << 10), (8, 512 << 10), (2, 2 << 20)];
 
 #[repr(C)]
@@ -110,12 +110,12 @@ impl Hall {
 
     /// How many slots there are for so many bytes, if any holds them.
     pub fn slots(bytes: u64) -> Option<u64> {
-        SLOTS.into_iter().find(|(_, most)| bytes <= *most).map(|(slots, _)| slots)
+        SLOTS.into_iter().find(|(_, each)| bytes <= *each).map(|(slots, _)| slots)
     }
 
     /// Bytes of a turn's slot, one of so many, from byte `from` on.
     pub fn slot(&self, turn: u64, slots: u64, (from, bytes): (u64, u64), byte: &Datatype) -> Region {
-        let each = BYTES as u64 / slots;
+        let each = SLOTS.into_iter().find(|(many, _)| *many == slots).map_or(0, |(_, each)| each);
         assert!(from + bytes <= each, "bytes of a slot");
         self.at(turn % slots * each + from, bytes, byte)
     }
