@@ -33,7 +33,7 @@ pub(crate) const SENT_AHEAD: u64 = BYTES as u64 / SENT;
 
 /// Slots for data that are filled by one turn each, and the bytes of one. The more slots there are, the further members may be ahead of each other; but what whoever runs finds in them should lie in a core's
 /// cache, and on few pages.
-const SLOTS: [(u64, u64); 4] = [(128, 8 << 10), (32, 32 << 10), (8, 512 << 10), (2, 2 << 20)];
+const SLOTS: [(u64, u64); 4] = [(128, 8 << 10), (32, 64 << 10), (8, 512 << 10), (2, 2 << 20)];
 
 #[repr(C)]
 struct Front {
