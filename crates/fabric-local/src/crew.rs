@@ -11,8 +11,9 @@ use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
+use ring::ground::Place;
 use ring::linux::{HeavyBarrier, Sharing, yield_core};
-use ring::patience::{Manner, Patience};
+use ring::patience::{Ground, Manner, Patience};
 use ring::sync::{Ordering, fence};
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint};
@@ -38,6 +39,8 @@ pub(crate) struct Crew {
     pub(crate) unwind_stalled: bool,
     /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None where there is no room to spin.
     spin_rounds: u32,
+    /// Every rank has a core of its own: then a fiber goes on after those rounds for as long as its worker would, since whoever posts to one that is parked has three more lines to fetch.
+    pub(crate) waits_itself: bool,
     /// The barrier of a fiber that parks, where every rank has a core of its own: then it hardly ever does, and its posters pay for none.
     heavy: Option<HeavyBarrier>,
 }
@@ -119,6 +122,7 @@ impl Crew {
         Crew {
             idlers: Idlers::new(workers.len(), true),
             spin_rounds: if spins { SPIN_ROUNDS } else { 0 },
+            waits_itself: each_a_core,
             heavy: if each_a_core { HeavyBarrier::register(Sharing::Threads) } else { None },
             waiting,
             workers,
@@ -304,11 +308,26 @@ impl Crew {
     /// Spends a round where nobody else is to run, and there is a core to spin on: shorter than going to sleep and being woken.
     #[inline(always)]
     fn spins(&self, worker: &Worker, rounds: u32, idle: Idle) -> bool {
-        let spins = rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle();
-        if spins && rounds >= EAGER_ROUNDS {
+        if idle != Idle::UntilWoken || !worker.is_idle() {
+            return false;
+        }
+        if rounds >= EAGER_ROUNDS {
             std::hint::spin_loop();
         }
-        spins
+        rounds < self.spin_rounds || self.waits_itself && self.spins_on(worker, rounds)
+    }
+
+    /// Spends a round after those, with the patience of the worker.
+    #[cold]
+    fn spins_on(&self, worker: &Worker, rounds: u32) -> bool {
+        // Whoever counts no rounds does not want to spin.
+        let rounds = if rounds == u32::MAX { rounds } else { rounds - self.spin_rounds };
+        self.waiting.spins(&worker.patience, &self.ground(worker), rounds)
+    }
+
+    /// The core of a worker.
+    pub(crate) fn ground<'a>(&'a self, worker: &'a Worker) -> impl Ground + 'a {
+        Place::new(&worker.bell, || self.workers.iter().map(|worker| &worker.bell))
     }
 
     #[inline(always)]

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fabric::Idle;
-use ring::ground::Place;
 
 use crate::cores::cores;
 use crate::crew::{Crew, NOBODY, Worker};
@@ -201,9 +200,10 @@ impl Shift<'_> {
     fn idle(&self) {
         self.worker.take_over(NOBODY);
         let (waiting, patience) = (&self.crew.waiting, &self.worker.patience);
-        let ground = Place::new(&self.worker.bell, || self.crew.workers.iter().map(|worker| &worker.bell));
+        let ground = self.crew.ground(self.worker);
         let alone = self.crew.workers.len() == 1;
-        let mut rounds = 0_u32;
+        // A fiber that had the core to itself has waited already.
+        let mut rounds = if self.crew.waits_itself { patience.rounds_spent() } else { 0 };
         while !alone && waiting.bides(patience, &ground, rounds, Idle::UntilWoken).is_some() {
             if !self.worker.inbox.is_empty() {
                 return;

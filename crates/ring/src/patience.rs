@@ -150,6 +150,11 @@ impl Patience {
         round < self.eager.get() || self.lasts_on(round, ground)
     }
 
+    /// The round with which a wait goes on whose patience is over; zero if it was not: then another begins.
+    pub fn rounds_spent(&self) -> u32 {
+        if self.over.get() { self.round.get().saturating_add(1) } else { 0 }
+    }
+
     #[cold]
     fn lasts_on(&self, round: u32, ground: &impl Ground) -> bool {
         // Whoever counts no rounds does not want to spin.

@@ -213,3 +213,14 @@ fn an_impatient_waiter_probes_now_and_then() {
     let probes = (0..4 * PROBE_EVERY).filter(|_| stage.wait_for_same_core(&patience) > EAGER).count();
     assert_eq!(probes, 4);
 }
+
+#[test]
+fn a_wait_whose_patience_is_over_spins_no_more_when_it_goes_on() {
+    let (stage, patience) = (Stage::alone(), Patience::new(LIMIT_NS));
+    assert_eq!(patience.rounds_spent(), 0);
+    assert!(!stage.wait(&patience, MS).1);
+    assert_eq!(patience.rounds_spent(), 0, "it ended before");
+    assert!(stage.wait(&patience, 10 * MS).1);
+    assert!(!patience.lasts(patience.rounds_spent(), &stage));
+    assert_eq!(stage.wait(&patience, 3 * MS), (3 * MS, false), "the next one is another");
+}
