@@ -7,8 +7,8 @@ use corelace_engine::{
     Datatype, Dest, Error, Mode, Rank, RecvBuffer, SendBuffer, Source, State, Status, Tag, TagMatch,
 };
 use proptest::prelude::*;
-use support::habitual::letters_posted;
-use support::{FRESH, Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
+use support::habitual::{letters_posted, puts};
+use support::{ANNOUNCED, FRESH, Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 /// The sizes at which protocols, letters and splits change, for all habits.
 const SIZES: [usize; 14] = [0, 1, 8, 16, 17, 95, 96, 97, 500, 1000, 1001, 2048, 5000, 70_000];
@@ -123,6 +123,35 @@ fn data_that_is_read_slowly_goes_in_letters_and_is_offered_again_after_some() {
         let before = letters_posted();
         (0..40).for_each(|message| send(rank, Mode::Synchronous, &pattern(message, BYTES), 1, 7));
         assert_eq!(letters_posted() - before, 80, "synchronous messages are always offered");
+    });
+}
+
+#[test]
+fn receives_announce_themselves_once_messages_come_without_any_that_go() {
+    const BYTES: usize = 1000;
+    run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {
+        let world = rank.world();
+        for message in 0..30 {
+            if world.rank() == 0 {
+                receive(rank, 0, Source::Rank(1), is(8)).unwrap();
+                send(rank, Mode::Standard, &pattern(message, BYTES), 1, 7);
+                if message == 9 {
+                    receive(rank, BYTES, Source::Rank(1), is(9)).unwrap();
+                }
+                continue;
+            }
+            let mut room = vec![0; BYTES];
+            let id = rank.irecv(&bytes_in(&mut room), Source::Rank(0), is(7), world).unwrap();
+            puts();
+            send(rank, Mode::Standard, &[], 0, 8);
+            rank.wait(id).unwrap();
+            let is_put = (4..10).contains(&message) || message >= 14;
+            assert_eq!(puts().by_rank, u32::from(is_put), "message {message}");
+            assert_eq!(room, pattern(message, BYTES));
+            if message == 9 {
+                send(rank, Mode::Standard, &pattern(0, BYTES), 0, 9);
+            }
+        }
     });
 }
 

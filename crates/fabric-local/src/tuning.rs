@@ -15,7 +15,7 @@ pub const LETTER_MAX: u32 = 2048;
 /// Longest message that travels in letters. Short, because beyond it one direct copy does.
 pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
-/// From here on a posted receive announces itself, where ranks share cores.
+/// From here on a posted receive announces itself.
 pub const RECEIVER_FIRST_MIN: usize = 16 << 10;
 
 /// Stack of a fiber. Mapped lazily: a rank uses the pages it touches.
@@ -42,6 +42,9 @@ pub const fn geometry(ranks: u32) -> Geometry {
 /// From here on two ranks that wait for one message copy half of it each.
 pub const SHARE_MIN: usize = 32 << 10;
 
+/// So many messages in one direction are a stream, of which sender and receiver may each move what they come to first.
+pub const ONE_WAY_MIN: usize = 16;
+
 /// The caps of fibers that share cores: a park is a switch.
 pub const FIBER_CAPS: Caps = Caps { cheap_park: true, boards: true, ..Caps::PLAIN };
 
@@ -51,10 +54,10 @@ pub const ROOMY_CAPS: Caps = Caps { boards: true, ..Caps::ROOMY };
 /// What one can do that shares its core with others.
 pub const CROWDED_CAPS: Caps = Caps { boards: true, ..Caps::PLAIN };
 
-/// The route between ranks with a core each: two of them can copy at the same time. Nobody announces receives: a message would be written by the one or the other as it
-/// happens, and its lines go to and fro between their caches.
+/// The route between ranks with a core each: two of them can copy at the same time. Where messages go both ways nobody announces receives: each
+/// would be written by the one or the other as it happens, and its lines go to and fro between their caches.
 pub const ROOMY_ROUTE: Route = Route {
-    thresholds: Thresholds { share_min: SHARE_MIN, receiver_first_min: usize::MAX, ..ROUTE.thresholds },
+    thresholds: Thresholds { share_min: SHARE_MIN, one_way_min: ONE_WAY_MIN, ..ROUTE.thresholds },
     ..ROUTE
 };
 
@@ -82,6 +85,7 @@ pub const ROUTE: Route = Route {
     thresholds: Thresholds {
         eager_max: EAGER_MAX,
         receiver_first_min: RECEIVER_FIRST_MIN,
+        one_way_min: 0,
         dma_min: usize::MAX,
         share_min: usize::MAX,
         lazy_max: 0,

@@ -87,6 +87,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
             lazy_max: if costs.agent > 0 { dma_min(costs, dma_per_byte) } else { 0 },
             lazy_buffer: if costs.agent > 0 { LAZY_BUFFER } else { 0 },
             fresh_max: 0,
+            one_way_min: 0,
         },
     }
 }

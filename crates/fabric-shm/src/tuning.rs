@@ -18,9 +18,12 @@ pub const LETTER_MAX: u32 = 16 << 10;
 /// Longest message that travels in letters: up to here two copies cost less than the system call and page look-up of one.
 pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
-/// From here on a posted receive announces itself, where ranks share cores: its sender need not wait until the receiver has a turn. Where every rank has a core, a
-/// message would be written by the one or the other as it happens, and its lines go to and fro between their caches.
+/// From here on a posted receive announces itself.
 pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
+
+/// So many messages in one direction are a stream, of which sender and receiver may each move what they come to first. Where messages go both ways and every rank has a core, each
+/// would be written by the one or the other as it happens, and its lines go to and fro between their caches.
+pub const ONE_WAY_MIN: usize = 16;
 
 /// Up to here two copies by two cores take less time than one of what lies in the sender's cache.
 pub const FRESH_MAX: usize = 256 << 10;
@@ -61,12 +64,7 @@ pub struct Routes {
 
 /// The routes where ranks share cores: while one copies, the other could not.
 pub const CROWDED_ROUTES: Routes = routes(Route {
-    thresholds: Thresholds {
-        receiver_first_min: RECEIVER_FIRST_MIN,
-        share_min: usize::MAX,
-        fresh_max: 0,
-        ..NEAR.thresholds
-    },
+    thresholds: Thresholds { one_way_min: 0, share_min: usize::MAX, fresh_max: 0, ..NEAR.thresholds },
     ..NEAR
 });
 
@@ -104,7 +102,8 @@ const NEAR: Route = Route {
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },
     thresholds: Thresholds {
         eager_max: EAGER_MAX,
-        receiver_first_min: usize::MAX,
+        receiver_first_min: RECEIVER_FIRST_MIN,
+        one_way_min: ONE_WAY_MIN,
         dma_min: usize::MAX,
         share_min: SHARE_MIN,
         lazy_max: 0,

@@ -88,6 +88,7 @@ impl Route {
             thresholds: Thresholds {
                 eager_max: letter_max,
                 receiver_first_min: usize::MAX,
+                one_way_min: 0,
                 dma_min: usize::MAX,
                 share_min: usize::MAX,
                 lazy_max: 0,
@@ -123,6 +124,8 @@ pub struct Thresholds {
     pub eager_max: usize,
     /// A posted receive of at least this many bytes announces itself to the sender (receiver-first rendezvous).
     pub receiver_first_min: usize,
+    /// It does so only after this many rendezvous from that sender without one to it; 0 for always.
+    pub one_way_min: usize,
     /// A transfer of at least this many bytes uses the DMA engine, where there is one.
     pub dma_min: usize,
     /// A transfer of at least this many bytes is copied by both ranks, half each, if both wait for it. `usize::MAX` where

@@ -20,6 +20,8 @@ pub(crate) struct Choice {
     pub fresh_below: u64,
     /// Receives of at least this many bytes announce themselves.
     pub announce_min: u64,
+    /// But only after so many rendezvous in one direction.
+    pub one_way_min: u64,
     /// Messages of at least this many bytes are copied by both ranks.
     pub share_min: u64,
     /// Messages of at least this many bytes are moved by the DMA engine.
@@ -61,6 +63,7 @@ impl Choice {
             lazy_buffer: tuning.lazy_buffer as u64,
             fresh_below: limit(tuning.fresh_max),
             announce_min: eager_below.max(tuning.receiver_first_min as u64),
+            one_way_min: tuning.one_way_min as u64,
             share_min: tuning.share_min as u64,
             dma_min: if caps.dma { tuning.dma_min as u64 } else { u64::MAX },
             rendezvous: Rendezvous::Shortest,

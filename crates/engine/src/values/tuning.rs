@@ -12,6 +12,8 @@ pub struct Tuning {
     pub eager_max: usize,
     /// A posted receive of at least this size announces itself to the sender.
     pub receiver_first_min: usize,
+    /// It does so only after this many rendezvous from that sender without one to it.
+    pub one_way_min: usize,
     /// Messages of at least this size are copied by both ranks, half each, if both wait.
     pub share_min: usize,
     /// Messages of at least this size are moved by the DMA engine, where there is one.
@@ -67,9 +69,10 @@ impl Protocol {
 
 impl Tuning {
     /// The names that [`Tuning::set`] knows, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 8] = [
+    pub const NAMES: [(&'static str, &'static str); 9] = [
         ("eager_max", "largest message in bytes that travels eagerly"),
         ("receiver_first_min", "receives of at least this many bytes announce themselves to the sender"),
+        ("one_way_min", "but only after this many rendezvous from that sender without one to it"),
         (
             "share_min",
             "messages of at least this many bytes are copied by both ranks, half each, if both wait",
@@ -90,6 +93,7 @@ impl Tuning {
             protocol: Protocol::Auto,
             eager_max: route.thresholds.eager_max,
             receiver_first_min: route.thresholds.receiver_first_min,
+            one_way_min: route.thresholds.one_way_min,
             share_min: route.thresholds.share_min,
             dma_min: route.thresholds.dma_min,
             lazy_max: route.thresholds.lazy_max,
@@ -104,6 +108,7 @@ impl Tuning {
         Some(match name {
             "eager_max" => self.eager_max,
             "receiver_first_min" => self.receiver_first_min,
+            "one_way_min" => self.one_way_min,
             "share_min" => self.share_min,
             "dma_min" => self.dma_min,
             "lazy_max" => self.lazy_max,
@@ -119,6 +124,7 @@ impl Tuning {
         match name {
             "eager_max" => self.eager_max = value,
             "receiver_first_min" => self.receiver_first_min = value,
+            "one_way_min" => self.one_way_min = value,
             "share_min" => self.share_min = value,
             "dma_min" => self.dma_min = value,
             "lazy_max" => self.lazy_max = value,
@@ -141,6 +147,7 @@ mod tests {
             protocol: Protocol::Auto,
             eager_max: 0,
             receiver_first_min: 0,
+            one_way_min: 0,
             share_min: 0,
             dma_min: 0,
             lazy_max: 0,

@@ -61,6 +61,8 @@ pub struct Habits {
     pub eager_max: usize,
     /// Receives from this size on announce themselves; 0 leaves the backend's.
     pub receiver_first_min: usize,
+    /// But only after so many messages in one direction.
+    pub one_way_min: usize,
     /// Messages from this size on are copied by both ranks; 0 leaves the backend's.
     pub share_min: usize,
     /// Memory budget.
@@ -103,6 +105,7 @@ pub const PLAIN: Habits = Habits {
     refuse_every: 0,
     eager_max: 0,
     receiver_first_min: 0,
+    one_way_min: 0,
     share_min: 0,
     budget: None,
     workers: 1,
@@ -126,6 +129,7 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("fresh data, refused posts", Habits { refuse_every: 3, ..FRESH }),
         ("fresh data, shared copy, two workers", Habits { share_min: 1500, workers: 2, ..FRESH }),
         ("receiver first", ANNOUNCED),
+        ("receiver first, one way", Habits { one_way_min: 2, ..ANNOUNCED }),
         ("receiver first, no claims", Habits { claims: false, ..ANNOUNCED }),
         ("rendezvous, no claims", Habits { claims: false, receiver_first_min: usize::MAX, ..ANNOUNCED }),
         (
@@ -206,6 +210,7 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
         if habits.receiver_first_min > 0 {
             tuning.receiver_first_min = habits.receiver_first_min;
         }
+        tuning.one_way_min = habits.one_way_min;
         if habits.share_min > 0 {
             tuning.share_min = habits.share_min;
         }

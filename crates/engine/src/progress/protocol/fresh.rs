@@ -61,6 +61,7 @@ impl Core {
         }
         let peer = self.peers.at(to);
         let is_fresh = peer.fresh > 0;
+        peer.one_way = 0;
         peer.fresh = peer.fresh.saturating_sub(1);
         is_fresh
     }

@@ -47,7 +47,9 @@ impl Core {
         let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
         let id = RequestId::from_bits(self.requests.insert(Request::new(work)));
         self.receive_is_posted(id.key());
-        if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
+        if announce
+            && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
+            && self.peers.at(node).one_way >= self.choice.one_way_min
         {
             let envelope = Envelope { context: pattern.context, source, tag };
             self.announce(fabric, id.key(), node, envelope, waiting);
@@ -234,6 +236,7 @@ impl Core {
         if self.landed_early(from, header) {
             return;
         }
+        self.peers.at(from).one_way += 1;
         let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {

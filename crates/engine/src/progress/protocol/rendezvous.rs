@@ -42,6 +42,9 @@ impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
         let scattered = self.is_streamed(fabric, key, waiting);
+        if let Some(send) = self.requests.send(key) {
+            self.peers.at(send.to).one_way = 0;
+        }
         if !scattered {
             self.pack(fabric, key)?;
             if self.put_into_announced(fabric, key) {
@@ -140,7 +143,9 @@ impl Core {
         length: u64,
         rts: Rts,
     ) {
-        self.peers.at(from).seen += 1;
+        let peer = self.peers.at(from);
+        peer.seen += 1;
+        peer.one_way += 1;
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);
         }

@@ -41,6 +41,8 @@ pub(crate) struct Peer {
     /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
     /// them.
     pub outbox: VecDeque<Outgoing>,
+    /// Rendezvous from it since the last one to it.
+    pub one_way: u64,
     /// Of the next messages to it that might be offered, so many go in letters.
     pub fresh: u32,
     /// It has found what it has read last slow to read.
