@@ -72,7 +72,10 @@ impl Tuning {
     pub const NAMES: [(&'static str, &'static str); 9] = [
         ("eager_max", "largest message in bytes that travels eagerly"),
         ("receiver_first_min", "receives of at least this many bytes announce themselves to the sender"),
-        ("one_way_min", "but only after this many rendezvous from that sender without one to it"),
+        (
+            "one_way_min",
+            "receives announce themselves only after this many rendezvous from that sender without one to it",
+        ),
         (
             "share_min",
             "messages of at least this many bytes are copied by both ranks, half each, if both wait",
