@@ -28,7 +28,7 @@
 #error "the trap flag and the reason of a fault are those of x86-64"
 #endif
 
-/* Short data lie in places that are used again after 32 to 128 calls; in none of them does a member hold alone what it will write next. One call more is done first, to warm up. A look at a line that is held takes a sixty-fourth of the time in which one comes. */
+/* As many calls are done first, and one more, to warm up. Short data lie in places that are used again after up to 128 calls: what a member does once in so many, to see how far the others are, is left out. A look at a line that is held takes a sixty-fourth of the time in which one comes. */
 enum { CALLS = 32, LOOKS = 64, MEMBERS = 64, LINE = 64, PAGE = 4096, LINES = 1 << 18, AREAS = 64, OPEN = 4, SPOTS = 256, LARGEST = 8192, TRAP_FLAG = 0x100 };
 
 /* A line that somebody has touched. */
