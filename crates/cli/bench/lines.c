@@ -8,7 +8,7 @@
  * Hints to the caches are not seen, nor is what the system copies. The library is told that there is a core for each, and to spin.
  *   figure NAME/rounds SIZE VALUE rounds         median of all calls
  *   figure NAME/busiest SIZE VALUE lines         transfers of the member that has most: median of all calls
- *   figure NAME/lines SIZE VALUE lines           transfers of all members: mean of all calls, since some things are done once in many
+ *   figure NAME/lines SIZE VALUE lines           transfers of all members: mean of all calls, since some things are done in one of several
  * usage: lines QUICK NAME...      of a job that is recorded, what goes by messages */
 #define _GNU_SOURCE
 #include "measure.h"

@@ -1,7 +1,7 @@
-//! Collectives with a root, and scans, of a few bytes, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
+//! Collectives with a root, and scans, of a few bytes, and broadcasts through slots, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
 //!
 //! Each function does all of the member's part or nothing: what is false here is begun again by the collective's other form. What it lays down, and what it expects to find, is
-//! that of `short`, so each member takes whichever way is open to it.
+//! that of `short` and `slots`, so each member takes whichever way is open to it.
 
 use crate::lane::Lane;
 use crate::lane::board::call::is_in_notes;

@@ -53,16 +53,18 @@ impl Core {
         }
     }
 
-    /// True if a message of this length that is too long to be eager goes in letters all the same.
+    /// Counts a message of this length that is too long to be eager: true if it goes in letters all the same.
     #[inline]
-    pub(super) fn is_fresh(&mut self, to: Node, length: u64) -> bool {
+    pub(super) fn takes_letters(&mut self, to: Node, length: u64) -> bool {
         if length >= self.choice.fresh_below {
             return false;
         }
         let peer = self.peers.at(to);
-        let is_fresh = peer.fresh > 0;
+        if peer.fresh == 0 {
+            return false;
+        }
+        peer.fresh -= 1;
         peer.one_way = 0;
-        peer.fresh = peer.fresh.saturating_sub(1);
-        is_fresh
+        true
     }
 }

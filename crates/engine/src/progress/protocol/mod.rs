@@ -144,7 +144,9 @@ impl Core {
     ) -> Result<RequestId> {
         let bytes = buffer.bytes();
         let Manner { completion, booked, waiting } = manner;
-        if completion == Completion::Local && (bytes < self.choice.eager_below || self.is_fresh(to, bytes)) {
+        if completion == Completion::Local
+            && (bytes < self.choice.eager_below || self.takes_letters(to, bytes))
+        {
             if !self.lazies.is_empty() {
                 self.send_copies_first(fabric, to);
             }
