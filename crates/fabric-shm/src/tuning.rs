@@ -25,8 +25,8 @@ pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
 /// would be written by the one or the other as it happens, and its lines go to and fro between their caches.
 pub const ONE_WAY_MIN: usize = 16;
 
-/// Up to here two copies by two cores take less time than one of what lies in the sender's cache.
-pub const FRESH_MAX: usize = 256 << 10;
+/// Up to here a message may go in letters, if these turn out to be quicker. So many bytes may come without being asked for.
+pub const FRESH_MAX: usize = 1 << 20;
 
 /// From here on two ranks that wait for one message copy half of it each. A letter more, half the time for the copy.
 pub const SHARE_MIN: usize = 32 << 10;

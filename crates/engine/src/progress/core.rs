@@ -71,6 +71,8 @@ pub(crate) struct Core {
     pub orphans: usize,
     /// Messages that came before their receives.
     pub early: u64,
+    /// Messages that came, or were offered, and might have gone either way (see `fresh`).
+    pub long_seen: u64,
     /// Whoever watches this rank.
     pub watch: Option<Box<Watch>>,
     /// Whoever has watched and will again.
@@ -108,6 +110,7 @@ impl Core {
             scratch: Vec::new(),
             orphans: 0,
             early: 0,
+            long_seen: 0,
             watch: None,
             paused_watch: None,
         }

@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Cts = 4,
     /// A piece of the data asked for by a CTS. Word 1: receiver's request, word 2: offset.
     Data = 5,
-    /// The receiver has got the data of an RTS. Word 1: its pace (`portions`); word 2: sender's request.
+    /// The receiver has got the data of an RTS. Word 2: sender's request.
     Done = 6,
     /// Request to receive: a posted receive that waits for a put. Payload: [`Rtr`].
     Rtr = 7,

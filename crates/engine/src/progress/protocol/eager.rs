@@ -15,6 +15,7 @@ use crate::progress::tables::peers::{Assembling, Outgoing};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
+use crate::progress::tables::turns::Way;
 use crate::progress::tables::watch::{Begin, Carried, Transit};
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
@@ -117,6 +118,9 @@ impl Core {
         }
         if !self.is_possible(&envelope) || payload.len() as u64 > length {
             return self.malformed(from, "a message with a source, tag or length that none has");
+        }
+        if payload.len() as u64 != length {
+            self.long_arrived(fabric, from, length, Way::Letters);
         }
         match self.posted.take(&envelope) {
             Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),

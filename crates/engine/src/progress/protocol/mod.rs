@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | eager | `eager` | up to `eager_max` bytes: the payload is in the letters |
 //! | lazy | `lazy` | up to `lazy_max` bytes, on chips: a copy at the sender that leaves later |
-//! | fresh | `fresh` | up to `fresh_max` bytes whose receiver reads the sender's memory slowly: eagerly, too |
+//! | fresh | `fresh` | up to `fresh_max` bytes, where letters have turned out to be quicker: eagerly, too |
 //! | sender-first rendezvous | `rendezvous` | larger, or synchronous: RTS, the receiver gets, DONE |
 //! | granted rendezvous | `granted` | where portals only put: RTS, CTS with a portal key, the sender puts, FIN |
 //! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
@@ -87,10 +87,7 @@ impl Core {
                 Some(rts) => self.offer_arrived(fabric, from, Envelope::of(header), header[2], rts),
                 None => self.malformed(from, "an RTS of the wrong length"),
             },
-            Some(Kind::Done) => {
-                self.was_read(from, header[1]);
-                self.send_done(fabric, from, header[2]);
-            }
+            Some(Kind::Done) => self.send_done(fabric, from, header[2]),
             Some(Kind::Cts) => match unwords(payload) {
                 Some([sender, receiver]) => self.begin_stream(fabric, from, sender, receiver),
                 None => self.malformed(from, "a CTS of the wrong length"),
@@ -145,7 +142,7 @@ impl Core {
         let bytes = buffer.bytes();
         let Manner { completion, booked, waiting } = manner;
         if completion == Completion::Local
-            && (bytes < self.choice.eager_below || self.takes_letters(to, bytes))
+            && (bytes < self.choice.eager_below || self.takes_letters(fabric, to, bytes))
         {
             if !self.lazies.is_empty() {
                 self.send_copies_first(fabric, to);

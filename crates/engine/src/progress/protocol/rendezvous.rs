@@ -16,6 +16,7 @@ use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
+use crate::progress::tables::turns::Way;
 use crate::progress::tables::watch::{Carried, Transit};
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
@@ -146,6 +147,7 @@ impl Core {
         let peer = self.peers.at(from);
         peer.seen += 1;
         peer.one_way += 1;
+        self.long_arrived(fabric, from, length, Way::Offer);
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);
         }
@@ -248,12 +250,9 @@ impl Core {
             let exposed =
                 if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
             let Some(receive) = self.requests.receive(key) else { return };
-            let reading = self.reads(fabric, length);
             let mine = if exposed.is_some() { share::middle(length) } else { length };
             let ticket = receive.buffer.get(fabric, from, &portal, 0..mine, mover);
-            let mut portions = Portions::with(exposed);
-            portions.pace = reading.pace(fabric, mine);
-            (ticket, None, portions)
+            (ticket, None, Portions::with(exposed))
         } else {
             if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
                 // The sender is let go: its message cannot be taken.
@@ -353,13 +352,12 @@ impl Core {
         };
         if portions.copied(fabric, part) {
             let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
-            let pace = portions.pace as u64;
             if let Some(bad) = portions.failed {
                 self.end_failed(fabric, key, from, bad);
                 return self.post_control(fabric, from, failure::failed(bad, sender), &[]);
             }
             self.finish(fabric, key, Ok(status));
-            self.post_flag(fabric, from, plain_header(Kind::Done, pace, sender));
+            self.post_flag(fabric, from, plain_header(Kind::Done, 0, sender));
         }
     }
 

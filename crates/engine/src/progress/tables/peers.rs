@@ -12,6 +12,7 @@ use alloc::collections::VecDeque;
 use fabric::{Fabric, Header, Node, PeerTable};
 use smallvec::SmallVec;
 
+use crate::progress::tables::turns::Turns;
 use crate::values::envelope::{CONTROL_MAX, Envelope, Rtr};
 use crate::values::slab;
 
@@ -43,10 +44,8 @@ pub(crate) struct Peer {
     pub outbox: VecDeque<Outgoing>,
     /// Rendezvous from it since the last one to it.
     pub one_way: u64,
-    /// Of the next messages to it that might be offered, so many go in letters.
-    pub fresh: u32,
-    /// It has found what it has read last slow to read.
-    pub was_slow: bool,
+    /// What long messages to it take.
+    pub turns: Turns,
     /// How often the first letter of the outbox has been refused.
     pub refusals: u32,
     /// Where the pieces of its current eager message go.

@@ -11,8 +11,6 @@ pub(crate) struct Portions {
     exposed: Option<PortalKey>,
     /// Why a part could not be copied.
     pub failed: Option<Bad>,
-    /// How this rank has read its part.
-    pub pace: Pace,
 }
 
 /// Who copies a part of a message.
@@ -20,17 +18,6 @@ pub(crate) struct Portions {
 pub(crate) enum Part {
     Mine,
     Theirs,
-}
-
-/// How the memory of a peer was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Pace {
-    /// It makes no difference.
-    Untimed = 0,
-    Quick = 1,
-    /// Letters would have been quicker.
-    Slow = 2,
 }
 
 /// Whose fault it is that a copy failed, as this rank sees it.
@@ -77,7 +64,7 @@ impl From<PortalError> for Bad {
 impl Portions {
     /// One rank copies everything; or both, if this rank has exposed its buffer for the other.
     pub fn with(exposed: Option<PortalKey>) -> Portions {
-        Portions { mine: true, theirs: exposed.is_some(), exposed, failed: None, pace: Pace::Untimed }
+        Portions { mine: true, theirs: exposed.is_some(), exposed, failed: None }
     }
 
     /// True if the peer still copies its part, and may say so when it has.
