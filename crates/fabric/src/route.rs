@@ -135,6 +135,6 @@ pub struct Thresholds {
     pub lazy_max: usize,
     /// Bytes that one rank may hold in lazy copies at a time; a message that does not fit goes by rendezvous.
     pub lazy_buffer: usize,
-    /// Largest message in bytes that travels in letters while its receiver finds the sender's memory slow to read; 0 for none.
+    /// Largest message in bytes that travels in letters where these turn out to be quicker than an offer; 0 for none.
     pub fresh_max: usize,
 }

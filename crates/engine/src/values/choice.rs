@@ -16,7 +16,7 @@ pub(crate) struct Choice {
     /// Shorter ones, if not eager, are copied at the sender as long as the copies fit into `lazy_buffer`.
     pub lazy_below: u64,
     pub lazy_buffer: u64,
-    /// Shorter ones that are too long to be eager go in letters, too, while their receiver reads this rank's memory slowly.
+    /// Shorter ones that are too long to be eager go in letters, too, where these turn out to be quicker.
     pub fresh_below: u64,
     /// Receives of at least this many bytes announce themselves.
     pub announce_min: u64,

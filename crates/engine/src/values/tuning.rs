@@ -22,7 +22,7 @@ pub struct Tuning {
     pub lazy_max: usize,
     /// Bytes that may wait in such copies.
     pub lazy_buffer: usize,
-    /// Largest message that travels in letters while its receiver finds this rank's memory slow to read.
+    /// Largest message that travels in letters where these turn out to be quicker.
     pub fresh_max: usize,
     /// Letters handled in one poll.
     pub poll_limit: usize,

@@ -271,7 +271,7 @@ impl Signal for Habitual {
 
 impl Clock for Habitual {
     fn now(&self) -> u64 {
-        if self.habits.slow_reads {
+        if self.habits.leaping_clock {
             self.looks.set(self.looks.get() + 1);
         }
         self.inner.now() + self.looks.get() * LEAP

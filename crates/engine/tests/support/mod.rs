@@ -39,8 +39,8 @@ pub struct Habits {
     pub claims: bool,
     /// Transfers are done only after this many questions, and their bytes move then.
     pub slow_transfers: u32,
-    /// The clock leaps from one look to the next, so that whatever is timed takes long.
-    pub slow_reads: bool,
+    /// The clock leaps from one look to the next by the same time, so that whatever is timed takes as long as anything else.
+    pub leaping_clock: bool,
     /// A helper core handles letters while a rank computes; a DMA engine moves data.
     pub agent: bool,
     /// Ranks of a cluster.
@@ -94,7 +94,7 @@ pub const PLAIN: Habits = Habits {
     notices: false,
     claims: true,
     slow_transfers: 0,
-    slow_reads: false,
+    leaping_clock: false,
     agent: false,
     cluster_ranks: u32::MAX,
     protocol: Protocol::Auto,
@@ -186,7 +186,7 @@ pub const FRESH: Habits = Habits {
     eager_max: 16,
     receiver_first_min: usize::MAX,
     letter_max: 96,
-    slow_reads: true,
+    leaping_clock: true,
     fresh_max: 2000,
     ..PLAIN
 };

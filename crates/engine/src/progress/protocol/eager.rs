@@ -15,7 +15,7 @@ use crate::progress::tables::peers::{Assembling, Outgoing};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::turns::Way;
+use crate::progress::tables::trials::Way;
 use crate::progress::tables::watch::{Begin, Carried, Transit};
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;

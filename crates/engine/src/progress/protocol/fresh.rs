@@ -2,14 +2,14 @@
 //!
 //! What a rank has just written is in the cache of its core alone. Another core that reads it by a call of the system waits for line after line, and the rank that writes the next message there has to
 //! take the lines back. Letters are two copies, but both cores make them at once, and what the program writes and reads stays with the core that does. Where nobody touches
-//! what is sent, as in benchmarks, one copy is quicker. Which of both a program is like is found out by trying ([`Turns`](crate::progress::tables::turns)).
+//! what is sent, as in benchmarks, one copy is quicker. Which of both a program is like is found out by trying ([`Trials`](crate::progress::tables::trials)).
 //!
 //! Cost: a look at the clock for each message, and a few that go the slower way.
 
 use fabric::{Fabric, Node};
 
 use crate::progress::core::Core;
-use crate::progress::tables::turns::Way;
+use crate::progress::tables::trials::Way;
 
 impl Core {
     /// Counts a message of this length that is too long to be eager: true if it goes in letters all the same.
@@ -20,7 +20,7 @@ impl Core {
         }
         let peer = self.peers.at(to);
         let seen = peer.seen + self.long_seen;
-        let way = peer.turns.way(fabric.now(), seen, length, self.choice.fresh_below - 1);
+        let way = peer.trials.way(fabric.now(), seen, length, self.choice.fresh_below - 1);
         if way == Way::Letters {
             peer.one_way = 0;
         }
@@ -34,7 +34,7 @@ impl Core {
         }
         self.long_seen += 1;
         if from.0 < fabric.me().0 {
-            self.peers.at(from).turns.follow(length, way);
+            self.peers.at(from).trials.follow(length, way);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::turns::Way;
+use crate::progress::tables::trials::Way;
 use crate::progress::tables::watch::{Carried, Transit};
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};

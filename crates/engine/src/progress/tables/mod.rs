@@ -11,5 +11,5 @@ pub(crate) mod request;
 pub(crate) mod send;
 pub(crate) mod slot;
 pub(crate) mod template;
-pub(crate) mod turns;
+pub(crate) mod trials;
 pub(crate) mod watch;

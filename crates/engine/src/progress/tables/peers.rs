@@ -12,7 +12,7 @@ use alloc::collections::VecDeque;
 use fabric::{Fabric, Header, Node, PeerTable};
 use smallvec::SmallVec;
 
-use crate::progress::tables::turns::Turns;
+use crate::progress::tables::trials::Trials;
 use crate::values::envelope::{CONTROL_MAX, Envelope, Rtr};
 use crate::values::slab;
 
@@ -45,7 +45,7 @@ pub(crate) struct Peer {
     /// Rendezvous from it since the last one to it.
     pub one_way: u64,
     /// What long messages to it take.
-    pub turns: Turns,
+    pub trials: Trials,
     /// How often the first letter of the outbox has been refused.
     pub refusals: u32,
     /// Where the pieces of its current eager message go.
