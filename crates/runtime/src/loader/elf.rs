@@ -179,6 +179,16 @@ pub(super) fn unread_by_programs(bytes: &[u8]) -> Vec<Range<u64>> {
     ranges
 }
 
+/// The bytes of the section of this name, if the file has them.
+pub(super) fn section<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    if !bytes.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let found = sections(bytes)?.into_iter().find(|of| of.is_named(bytes, name))?;
+    let end = found.offset.checked_add(found.bytes)?;
+    bytes.get(usize::try_from(found.offset).ok()?..usize::try_from(end).ok()?)
+}
+
 /// The sections of a file. `None` if it has no table of them.
 fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let (table, entry_bytes) = (u64_at(bytes, 40)?, u64::from(u16_at(bytes, 58)?));
@@ -262,6 +272,11 @@ struct Section {
 impl Section {
     fn name_in(&self, bytes: &[u8]) -> Option<String> {
         text_at(bytes, self.name)
+    }
+
+    fn is_named(&self, bytes: &[u8], name: &str) -> bool {
+        let rest = usize::try_from(self.name).ok().and_then(|at| bytes.get(at..));
+        rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
     }
 }
 

@@ -389,7 +389,7 @@ fn many_casts_share_text_and_take_two_mappings_and_no_descriptor_each() {
     assert!(programs.windows(2).all(|two| two[0].span().end <= two[1].span().start));
     let middle = programs[COPIES / 2].span().start;
     let spot = crate::module::spot(middle as u64 + 0x42).expect("known");
-    assert_eq!(spot, format!("{}+0x42", program.display()));
+    assert_eq!(spot, format!("{}#copy+0x42", program.display()));
 }
 
 /// The records in what ranks have written: who wrote what.
