@@ -340,6 +340,28 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_a_copy_are_looked_up_in_the_form_for_copies() {
+        let (room, spot) = program(&["-g", "-O0", "-shared", "-fPIC"]);
+        let other = room.path().join("other.c");
+        std::fs::write(&other, "int main(void) { return 0; }").unwrap();
+        let executable = room.path().join("executable");
+        let status = Command::new("cc").arg(&other).arg("-o").arg(&executable).status();
+        assert!(status.unwrap().success());
+        let mut symbols = Symbols { directory: Some(room.path().to_path_buf()), ..Symbols::default() };
+        // A program in a single form is its own form for copies.
+        let single = symbols.explain(&format!("{}#copy+{:#x}", spot.module.display(), spot.offset));
+        assert!(single.starts_with("inner at crash.c:"), "{single}");
+        let section = format!("{}={}", copies::SECTION, spot.module.display());
+        let status = Command::new("objcopy").arg("--add-section").arg(section).arg(&executable).status();
+        assert!(status.expect("the tests need objcopy (on Debian: apt-get install binutils)").success());
+        let of_copy = symbols.explain(&format!("{}#copy+{:#x}", executable.display(), spot.offset));
+        assert_eq!(of_copy, single);
+        let of_program = symbols.explain(&format!("{}+{:#x}", executable.display(), spot.offset));
+        assert!(!of_program.contains("inner"), "{of_program}");
+        assert_eq!(symbols.explain("/no/such/heat#copy+0x1f"), "heat+0x1f");
+    }
+
+    #[test]
     fn short_names_are_not_taken_for_mangled_ones() {
         assert_eq!(
             ["f", "i", "main", "_Z", "_Z5solvei"].map(|name| readable_name(name, None)),

@@ -39,8 +39,9 @@ pub(super) struct Inner {
 impl Image {
     /// Reads the program. Fails if it is a script, for another machine, or an executable that can be loaded only once.
     pub fn open(path: &Path) -> Result<Image, LoadError> {
-        let file = std::fs::read(path).map_err(|source| LoadError::Read { path: path.into(), source })?;
-        let bytes = elf::section(&file, pmi::copies::SECTION).unwrap_or(&file);
+        let mut file = std::fs::read(path).map_err(|source| LoadError::Read { path: path.into(), source })?;
+        let form = elf::section(&file, pmi::copies::SECTION).unwrap_or(0..file.len());
+        let (program, bytes) = file[..form.end].split_at_mut(form.start);
         let layout = elf::layout(bytes).map_err(|found| LoadError::NotElf { path: path.into(), found })?;
         let refuse = |reason| Err(LoadError::NotDualUse { path: path.into(), reason });
         if layout.fixed {
@@ -49,6 +50,8 @@ impl Image {
         if layout.pie {
             return refuse("it is an ordinary executable");
         }
+        // Who installs a program may change where it finds its libraries, in the executable alone (CMake does).
+        elf::search_as(bytes, &layout, program);
         let length = layout.mapped_bytes.min(bytes.len() as u64);
         let master = memory_file()
             .and_then(|mut file| file.write_all(&bytes[..length as usize]).map(|()| file))
