@@ -55,7 +55,7 @@ pub fn main(name: &OsStr, words: Vec<OsString>) -> Result<u8, String> {
     };
     // From here until the temporary files are gone an interrupt ends the linkers (they get it too), not this process.
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in launch::not_ignored(&[SIGINT, SIGTERM, SIGHUP]) {
         _ = signal_hook::flag::register(signal, interrupted.clone());
     }
     // What came in a file may be too long for any other way.
@@ -100,7 +100,7 @@ impl Linker {
 
     /// The form for copies, made in `room`. What the linker says of it is held back; the error is a line of that.
     fn link_copies(&self, forms: &Forms, room: &Path, in_file: bool) -> Result<PathBuf, String> {
-        let product = room.join(forms.output.file_name().unwrap_or(OsStr::new("program")));
+        let product = room.join("copies");
         let words = passed(forms.copies(&product), in_file, room)?;
         let output = self.command(&words).stdin(Stdio::null()).output();
         let output = output.map_err(|error| self.refused(error))?;

@@ -1,11 +1,12 @@
 //! `mpicc`, `mpicxx` and `mpifort`: the user's compiler with what an MPI program needs added.
 //!
 //! Invariants: words of the user reach the compiler unchanged and in order, but for the few that are for the wrapper; ours follow, but for
-//! one that the linker must have seen before the archives; without an input file the compiler
-//! is called as it is; only a command that links a *program* makes one that ranks as threads and fibers can run copies of. That is an
-//! executable that carries a second form of itself, made by a linker of ours that the compiler calls ([`link`](crate::link)); where a compiler does not call it, a
-//! *dual-use* program, one shared object for every purpose; and where the linker cannot make what copies need, an ordinary program. No source is compiled
-//! twice for the first of these.
+//! those that the compiler or the linker must have seen before the user's; without an input file the compiler
+//! is called as it is. Only a command that links a *program* makes one that ranks as threads and fibers can run copies of (`shim/flags.txt`). Of three kinds the first that is possible:
+//!
+//! - an executable that carries a second form of itself, made by a linker of ours which the compiler calls ([`link`](crate::link)); no source is compiled twice;
+//! - where a compiler would not call it, a *dual-use* program, one shared object for every purpose;
+//! - where the linker cannot make what is copied, an ordinary program, and a note.
 
 mod fortran;
 mod words;
