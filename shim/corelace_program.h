@@ -1,7 +1,8 @@
 /*
  * What the archive in a program (libcorelace_program.a) and the loader (crates/runtime/src/loader) agree on.
  *
- * A program built by mpicc can start as an ordinary process, or be loaded several times into one process, a copy a rank.
+ * The archive is in the form of a program that is loaded several times into one process, a copy a rank; the executable that carries this form
+ * (crates/cli/src/link.rs) has nothing of it. A dual-use program has one form only, which starts as an ordinary process, too.
  * All statics of this archive therefore exist once per rank, without further ado: that is where "per-rank" state lives.
  *
  * Every function that replaces one of libc is weak (a program may define a function of that name itself) and hidden

@@ -43,5 +43,6 @@ mod thousands;
 mod tools;
 mod traces;
 mod transfers;
+mod two_forms;
 mod waiting;
 mod wrong;

@@ -21,6 +21,9 @@ use crate::workspace::{self, Outcome};
 const NAMES: [&str; 9] =
     ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90", "mpirun", "mpiexec"];
 
+/// The names by which compilers call linkers.
+const LINKERS: [&str; 5] = ["ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"];
+
 /// The names under which build systems look for an MPI, ours and those of others: the flags are the same.
 const PACKAGES: [&str; 6] = ["mpi", "mpi-c", "mpi-cxx", "ompi-c", "ompi-cxx", "mpich"];
 
@@ -60,10 +63,15 @@ pub fn command(arguments: &[&str]) -> Outcome {
     for name in NAMES {
         link("corelace", &bin.join(name))?;
     }
-    // What `mpicc --count` lets compilers take for their assembler.
-    let counting = lib.join("corelace/count");
-    fs::create_dir_all(&counting).map_err(|error| format!("cannot make {}: {error}", counting.display()))?;
-    link("../../../bin/corelace", &counting.join("as"))?;
+    // What `mpicc` lets compilers take for their linker, and `mpicc --count` for their assembler.
+    for (directory, names) in [("corelace/link", &LINKERS[..]), ("corelace/count", &["as"])] {
+        let directory = lib.join(directory);
+        fs::create_dir_all(&directory)
+            .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+        for name in names {
+            link("../../../bin/corelace", &directory.join(name))?;
+        }
+    }
     for header in ["mpi.h", "mpi_fortran.h", "mpi_legacy.h", "corelace.h"] {
         copy(&root.join("crates/capi/include").join(header), &prefix.join("include").join(header), 0o644)?;
     }

@@ -56,7 +56,7 @@ pub fn compile(
     let directory = scratch().map_err(|error| format!("no temporary directory to compile in: {error}"))?;
     // From here until the directory is gone an interrupt ends the compiler (it gets it too), not this process.
     let interrupted = Arc::new(AtomicBool::new(false));
-    let handlers: Vec<_> = [SIGINT, SIGTERM, SIGHUP]
+    let handlers: Vec<_> = launch::not_ignored(&[SIGINT, SIGTERM, SIGHUP])
         .into_iter()
         .filter_map(|signal| signal_hook::flag::register(signal, interrupted.clone()).ok())
         .collect();

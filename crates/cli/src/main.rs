@@ -1,5 +1,5 @@
 //! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc`, `mpicxx` and `mpifort`; and the
-//! assembler of `mpicc --count`.
+//! linker that these let compilers call, and the assembler of `mpicc --count`.
 //!
 //! One file under several names (links) keeps an installation relocatable: whatever is needed is found relative to
 //! `/proc/self/exe`.
@@ -15,6 +15,7 @@ mod fit;
 mod flags;
 mod keys;
 mod lab;
+mod link;
 mod nodes;
 mod prefix;
 mod profile;
@@ -125,6 +126,7 @@ fn main() -> ExitCode {
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
         b"mpifort" | b"mpif77" | b"mpif90" => wrapper::main(wrapper::Language::Fortran, rest()),
         count::NAME => count::main(rest()),
+        _ if link::NAMES.iter().any(|linker| name == *linker) => link::main(name, rest()),
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
             Command::Doctor(options) => doctor::main(&options),

@@ -1,24 +1,29 @@
 //! `mpicc`, `mpicxx` and `mpifort`: the user's compiler with what an MPI program needs added.
 //!
 //! Invariants: words of the user reach the compiler unchanged and in order, but for the few that are for the wrapper; ours follow, but for
-//! one that the linker must have seen before the archives; without an input file the compiler
-//! is called as it is; only a command that links a *program* gets the dual-use flags (see `shim/flags.txt`), and where the
-//! linker cannot make a dual-use program the result is an ordinary one.
+//! those that the compiler or the linker must have seen before the user's; without an input file the compiler
+//! is called as it is. Only a command that links a *program* makes one that ranks as threads and fibers can run copies of (`shim/flags.txt`). Of three kinds the first that is possible:
+//!
+//! - an executable that carries a second form of itself, made by a linker of ours which the compiler calls ([`link`](crate::link)); no source is compiled twice;
+//! - where a compiler would not call it, a *dual-use* program, one shared object for every purpose;
+//! - where the linker cannot make what is copied, an ordinary program, and a note.
 
 mod fortran;
 mod words;
 
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::count;
 use crate::prefix::{self, Prefix};
+use crate::{count, link};
+pub(crate) use words::expand;
 use words::{Query, Stage, analyse};
 
-/// The flags of dual-use programs, shared with the installer and the loader's tests.
+/// The flags of programs that can be copied, shared with the installer and the loader's tests.
 const FLAGS: &str = include_str!("../../../shim/flags.txt");
 
 /// Which compiler to call.
@@ -92,6 +97,15 @@ struct Toolchain {
     count: Option<OsString>,
     /// What a Fortran compiler needs, once it is known that there is something to compile.
     modules: Option<fortran::Modules>,
+    is_gcc: OnceCell<bool>,
+}
+
+/// How a program is to be linked.
+struct Linking {
+    /// All words of the command.
+    words: Vec<OsString>,
+    /// The linker that ours calls; none where the compiler calls its own, for a dual-use program.
+    linker: Option<OsString>,
 }
 
 impl Toolchain {
@@ -116,7 +130,15 @@ impl Toolchain {
             fortran::check(&rest)?;
         }
         let (program, first) = compiler(language, name);
-        let mut toolchain = Toolchain { language, program, first, strict, count: None, modules: None };
+        let mut toolchain = Toolchain {
+            language,
+            program,
+            first,
+            strict,
+            count: None,
+            modules: None,
+            is_gcc: OnceCell::new(),
+        };
         if count {
             count::check(&rest, analyse(&rest).stage == Stage::Library)?;
             toolchain.count = Some(toolchain.answer(&["-print-prog-name=as"]).unwrap_or("as".into()).into());
@@ -134,13 +156,17 @@ impl Toolchain {
 
     fn build(&self, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
         let analysis = analyse(&words);
-        if analysis.stage == Stage::Program
-            && !analysis.ordinary
-            && let Some(dual) = self.dual_use(&words, prefix)
-        {
-            return self.link_dual_use(dual, self.ordinary(&words, prefix, Stage::Program));
+        match self.linking(&words, prefix) {
+            Some(Linking { words, linker: Some(linker) }) => {
+                let mut command = self.command(&words);
+                command.env(link::LINKER, linker).env(link::SPEAKER, self.language.names().0);
+                run(command)
+            }
+            Some(Linking { words: dual, linker: None }) => {
+                self.link_dual_use(dual, self.ordinary(&words, prefix, Stage::Program))
+            }
+            None => run(self.command(&self.ordinary(&words, prefix, analysis.stage))),
         }
-        run(self.command(&self.ordinary(&words, prefix, analysis.stage)))
     }
 
     fn command(&self, words: &[OsString]) -> Command {
@@ -173,8 +199,12 @@ impl Toolchain {
         all
     }
 
-    /// The words of a command that makes a dual-use program; `None` where the parts for one are missing.
-    fn dual_use(&self, words: &[OsString], prefix: &Prefix) -> Option<Vec<OsString>> {
+    /// How to make a program of which there can be copies; `None` if the words ask for something else, or the parts for one are missing.
+    fn linking(&self, words: &[OsString], prefix: &Prefix) -> Option<Linking> {
+        let analysis = analyse(words);
+        if analysis.stage != Stage::Program || analysis.ordinary {
+            return None;
+        }
         let lib = prefix.lib();
         if !lib.join("libcorelace_program.a").exists() {
             return None;
@@ -183,27 +213,79 @@ impl Toolchain {
         if self.modules.as_ref().is_some_and(|modules| !modules.is_of_gnu()) {
             return None;
         }
+        self.two_forms(words, prefix).or_else(|| self.dual_use(words, prefix))
+    }
+
+    /// An executable that carries the form for copies; `None` if the compiler does not call the linker that makes it so.
+    fn two_forms(&self, words: &[OsString], prefix: &Prefix) -> Option<Linking> {
+        let directory = prefix.lib().join(link::DIRECTORY);
+        let mut all = self.with_archives(words, prefix, "program", |flag| flag.into());
+        let mut place = OsString::from("-B");
+        place.push(&directory);
+        // Before those of the user: what they name is the linker that ours calls.
+        all.insert(0, place.clone());
+        let linker = if self.is_gcc() {
+            let name = words::linker(words)?;
+            let asked = self.program_name(&[&[place], words].concat(), &name)?;
+            if Path::new(&asked) != directory.join(&name) {
+                return None;
+            }
+            self.program_name(words, &name)?
+        } else {
+            let name = self.linker_in(&directory, &all)?;
+            self.program_name(words, name)?
+        };
+        exists(Path::new(&linker)).then_some(Linking { words: all, linker: Some(linker.into()) })
+    }
+
+    /// Where a compiler with these words finds a program of this name; the name itself for one that is searched for as commands are.
+    fn program_name(&self, words: &[OsString], name: &str) -> Option<String> {
+        self.reply(&[words, &[format!("-print-prog-name={name}").into()]].concat())
+    }
+
+    /// Under which of its names a compiler that tells its commands (Clang and its kin) would call our linker.
+    fn linker_in(&self, directory: &Path, words: &[OsString]) -> Option<&'static str> {
+        let told = self.command(&[words, &["-###".into()]].concat()).stdin(Stdio::null()).output().ok()?;
+        let told = String::from_utf8_lossy(&told.stderr).into_owned();
+        let called = |name: &&&str| told.contains(&format!("\"{}\"", directory.join(name).display()));
+        link::NAMES.iter().find(called).copied()
+    }
+
+    /// One shared object that starts like a program; `None` if the compiler has no start file for it.
+    fn dual_use(&self, words: &[OsString], prefix: &Prefix) -> Option<Linking> {
         let start = self.answer(&["-print-file-name=Scrt1.o"])?;
         if !Path::new(&start).is_absolute() {
             return None;
         }
-        let fill =
-            |flag: &str| flag.replace("{start}", &start).replace("{lib}", &lib.to_string_lossy()).into();
-        let mut all = self.ordinary(words, prefix, Stage::Program);
+        let mut all = self.with_archives(words, prefix, "link", |flag| flag.replace("{start}", &start));
         // The start file comes after the user's archives: a `main` in one of them must be asked for before.
         all.insert(0, "-Wl,-u,main".into());
-        all.extend(flags("link").map(fill));
+        Some(Linking { words: all, linker: None })
+    }
+
+    /// The words of an ordinary program, and those of the line `line` and its kin of `shim/flags.txt`.
+    fn with_archives(
+        &self,
+        words: &[OsString],
+        prefix: &Prefix,
+        line: &str,
+        fill: impl Fn(&str) -> String,
+    ) -> Vec<OsString> {
+        let lib = prefix.lib();
+        let fill = |flag: &str| OsString::from(fill(flag).replace("{lib}", &lib.to_string_lossy()));
+        let mut all = self.ordinary(words, prefix, Stage::Program);
+        all.extend(flags(line).map(fill));
         // The archive's streams are those of libstdc++.
         let other_library = words.iter().any(|word| word == "-stdlib=libc++");
         if self.language == Language::Cxx && !other_library && lib.join("libcorelace_program_cxx.a").exists()
         {
-            all.extend(flags("link-cxx").map(fill));
+            all.extend(flags(&format!("{line}-cxx")).map(fill));
         }
         if self.language == Language::Fortran {
             // Before the compiler's library, which may be named anywhere.
             all.splice(0..0, flags("link-gfortran").map(fill));
         }
-        Some(all)
+        all
     }
 
     /// Tries the dual-use program first. Its messages are held back: if only the linker objects, an ordinary program may
@@ -225,12 +307,7 @@ impl Toolchain {
         }
         let result = run(self.command(&ordinary))?;
         if result == 0 {
-            let why =
-                text.lines().find(|line| line.contains("ld:") || line.contains("error")).unwrap_or("").trim();
-            let name = self.language.names().0;
-            eprintln!(
-                "{name}: note: made a program for --ranks process only, because the linker says: {why}"
-            );
+            eprintln!("{}: {}", self.language.names().0, for_processes_only(&linker_says(&text)));
         }
         Ok(result)
     }
@@ -239,16 +316,14 @@ impl Toolchain {
     fn code_words(&self, prefix: &Prefix) -> Vec<OsString> {
         let mut words: Vec<_> = flags("compile").map(OsString::from).collect();
         // Other compilers have no such thing as a unique symbol, and refuse the flag.
-        let is_gcc =
-            self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation"));
-        if is_gcc {
+        if self.is_gcc() {
             words.extend(flags("compile-gcc").map(OsString::from));
         }
         if let Some(modules) = &self.modules {
             words.extend(modules.code_words());
         }
         if self.count.is_some() {
-            words.extend(count::words(prefix, is_gcc));
+            words.extend(count::words(prefix, self.is_gcc()));
         }
         words
     }
@@ -280,9 +355,19 @@ impl Toolchain {
     }
 
     fn answer(&self, question: &[&str]) -> Option<String> {
-        let words: Vec<_> = question.iter().map(OsString::from).collect();
-        let output = self.command(&words).stderr(Stdio::null()).output().ok()?;
+        self.reply(&question.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    /// What the compiler prints when it is called with these words.
+    fn reply(&self, words: &[OsString]) -> Option<String> {
+        let output = self.command(words).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    }
+
+    fn is_gcc(&self) -> bool {
+        let ask =
+            || self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation"));
+        *self.is_gcc.get_or_init(ask)
     }
 }
 
@@ -301,9 +386,8 @@ fn answer(query: Query, toolchain: Toolchain, words: Vec<OsString>) -> Result<u8
             [call, words, include, toolchain.library_words(&prefix)].concat()
         }
         Query::Show => {
-            let dual = (analysis.stage == Stage::Program && !analysis.ordinary)
-                .then(|| toolchain.dual_use(&words, &prefix));
-            let all = dual.flatten().unwrap_or_else(|| toolchain.ordinary(&words, &prefix, analysis.stage));
+            let linking = toolchain.linking(&words, &prefix).map(|linking| linking.words);
+            let all = linking.unwrap_or_else(|| toolchain.ordinary(&words, &prefix, analysis.stage));
             [call, all].concat()
         }
         Query::CompileCommand => [call, words, include].concat(),
@@ -342,7 +426,28 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
-fn flags(key: &str) -> impl Iterator<Item = &'static str> {
+/// The note on a program of which there can be no copies.
+pub(crate) fn for_processes_only(why: &str) -> String {
+    format!("note: made a program for --ranks process only, because {why}")
+}
+
+/// Why a linker has failed: of all that it says, the line that says most.
+pub(crate) fn linker_says(text: &str) -> String {
+    let telling = |line: &&str| line.contains("ld:") || line.contains("error");
+    format!("the linker says: {}", text.lines().find(telling).or(text.lines().next()).unwrap_or("").trim())
+}
+
+/// Whether a command can be found, by its place or where commands are.
+fn exists(program: &Path) -> bool {
+    if program.components().count() > 1 {
+        return program.exists();
+    }
+    let places = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&places).any(|place| place.join(program).exists())
+}
+
+/// The words of a line of `shim/flags.txt`.
+pub(crate) fn flags(key: &str) -> impl Iterator<Item = &'static str> {
     let line = FLAGS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     line.unwrap_or_else(|| panic!("shim/flags.txt has no line \"{key}:\"")).split_whitespace()
 }
@@ -370,7 +475,7 @@ fn run(mut command: Command) -> Result<u8, String> {
     Ok(status(result))
 }
 
-fn status(result: std::process::ExitStatus) -> u8 {
+pub(crate) fn status(result: std::process::ExitStatus) -> u8 {
     match (result.code(), result.signal()) {
         (Some(code), _) => code as u8,
         (None, signal) => (128 + signal.unwrap_or(0)) as u8,

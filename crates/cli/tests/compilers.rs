@@ -2,7 +2,13 @@
 
 mod common;
 
-use std::process::Command;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use common::{build, ended, install, run, shared, succeed, tool};
 
@@ -70,7 +76,9 @@ fn objects_that_cannot_be_relocated_still_make_an_ordinary_program() {
     let result =
         ended(tool("mpicc").current_dir(room.path()).args(["a.c", "b.o", "-o", "prog"]).output().unwrap());
     assert_eq!(result.status, Some(0), "{}", result.stderr);
-    assert!(result.stderr.contains("note: made a program for --ranks process only"), "{}", result.stderr);
+    let note = "mpicc: note: made a program for --ranks process only, because the linker says: ";
+    assert_eq!(result.stderr.matches(note).count(), 1, "{}", result.stderr);
+    assert_eq!(result.stderr.matches("recompile with -fPIC").count(), 1, "{}", result.stderr);
     assert_eq!(run(&["-n", "1", room.path().join("prog").to_str().unwrap()]).stdout, "hello 100\n");
 }
 
@@ -165,11 +173,153 @@ fn a_source_file_with_an_error_shows_the_compiler_s_words_and_starts_nothing() {
     assert!(job.stderr.ends_with("bad.c failed: the compiler ended with status 1\n"), "{}", job.stderr);
 }
 
+/// Whether a program carries the form that ranks as threads and fibers run copies of.
+fn can_be_copied(program: &Path) -> bool {
+    succeed(Command::new("readelf").args(["-SW"]).arg(program)).contains(" .corelace.copies ")
+}
+
+fn is_executable(program: &Path) -> bool {
+    succeed(Command::new("readelf").args(["-dW"]).arg(program)).contains(" PIE")
+}
+
+/// A compiler that does what the system's does, made of a shell script with these lines before the last.
+fn compiler(room: &Path, lines: &str) -> PathBuf {
+    let script = room.join("compiler");
+    std::fs::write(&script, format!("#!/bin/sh\n{lines}\nexec cc \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    script
+}
+
 #[test]
-fn programs_built_by_mpicc_are_dual_use() {
-    let program = build("dual.c", "int main(void) { return 0; }");
-    let header = succeed(Command::new("readelf").args(["-lW"]).arg(&program));
-    assert!(header.contains("INTERP"), "{header}");
-    assert!(succeed(Command::new("nm").arg("-D").arg(&program)).contains("T corelace_program_main"));
+fn programs_built_by_mpicc_are_executables_that_carry_a_form_for_copies() {
+    let program = build("forms.c", "int main(void) { return 0; }");
+    assert!(is_executable(&program) && can_be_copied(&program));
+    let symbols = succeed(Command::new("nm").arg(&program));
+    assert!(symbols.contains(" T main") && !symbols.contains("corelace"), "{symbols}");
     assert!(Command::new(&program).status().unwrap().success());
+}
+
+#[test]
+fn a_compiler_that_calls_its_own_linker_makes_a_dual_use_program() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), format!("{HELLO}\n{HELPER}")).unwrap();
+    let strange = "for word; do shift; case $word in -B*) ;; *) set -- \"$@\" \"$word\";; esac; done";
+    for lines in [strange, &format!("{strange}\n[ \"$1\" = --version ] && echo other && exit")] {
+        let mut mpicc = tool("mpicc");
+        mpicc.env("CC", compiler(room.path(), lines)).current_dir(room.path()).args(["a.c", "-o", "prog"]);
+        assert_eq!(succeed(&mut mpicc), "");
+        let program = room.path().join("prog");
+        assert!(!is_executable(&program) && !can_be_copied(&program));
+        assert!(succeed(Command::new("nm").arg("-D").arg(&program)).contains("T corelace_program_main"));
+        for mode in ["process", "thread"] {
+            let job = run(&["--ranks", mode, "-n", "2", program.to_str().unwrap()]);
+            assert_eq!(job.sorted(), ["hello 100", "hello 101"], "{mode}: {}", job.stderr);
+        }
+        std::fs::remove_file(program).unwrap();
+    }
+}
+
+#[test]
+fn a_compiler_that_tells_its_commands_is_believed() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), format!("{HELLO}\n{HELPER}")).unwrap();
+    // As Clang does, in words that it shares with nobody.
+    let lines = r#"for word; do case $word in
+        --version) echo another compiler; exit;;
+        -fno-gnu-unique) echo "unknown argument: $word" >&2; exit 1;;
+        -B*) place=${word#-B};;
+        -\#\#\#) printf ' "%s/ld" "-pie" "a.o"\n' "$place" >&2; exit;;
+        esac; done"#;
+    let mut mpicc = tool("mpicc");
+    mpicc.env("CC", compiler(room.path(), lines)).current_dir(room.path()).args(["a.c", "-o", "prog"]);
+    succeed(&mut mpicc);
+    assert!(is_executable(&room.path().join("prog")) && can_be_copied(&room.path().join("prog")));
+}
+
+#[test]
+fn a_source_is_compiled_once_and_linked_twice() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    std::fs::write(room.path().join("b.c"), HELPER).unwrap();
+    let calls = |word: &str| {
+        let log = std::fs::read_to_string(room.path().join("log")).unwrap_or_default();
+        log.lines().filter(|line| line.contains(word)).count()
+    };
+    // GCC calls each of its parts by a command of the user's, if there is one.
+    let parts = room.path().join("parts");
+    std::fs::write(&parts, format!("#!/bin/sh\necho \"$@\" >> {}/log\nexec \"$@\"\n", room.path().display()))
+        .unwrap();
+    std::fs::set_permissions(&parts, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut mpicc = tool("mpicc");
+    mpicc.current_dir(room.path()).args(["-wrapper"]).arg(&parts).args(["a.c", "b.c", "-o", "prog"]);
+    succeed(&mut mpicc);
+    assert_eq!((calls("/cc1 "), calls("/collect2 ")), (2, 1));
+    assert!(can_be_copied(&room.path().join("prog")));
+}
+
+#[test]
+fn a_linker_s_complaint_is_shown_once_with_its_status_and_nothing_is_left() {
+    let room = tempfile::tempdir().unwrap();
+    let temporary = room.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    let mut mpicc = tool("mpicc");
+    mpicc.current_dir(room.path()).env("TMPDIR", &temporary).args(["a.c", "-o", "prog"]);
+    let result = ended(mpicc.output().unwrap());
+    assert_eq!(result.status, Some(1));
+    assert_eq!(result.stderr.matches("undefined reference to `helper'").count(), 1, "{}", result.stderr);
+    assert_eq!(result.stderr.matches("ld returned 1 exit status").count(), 1, "{}", result.stderr);
+    assert!(!result.stderr.contains("note:"), "{}", result.stderr);
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn other_files_of_a_linker_are_those_of_the_executable() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), format!("{HELLO}\n{HELPER}")).unwrap();
+    let words = ["a.c", "-o", "prog", "-Wl,-Map=map", "-Wl,--dependency-file=needs", "-rdynamic"];
+    succeed(tool("mpicc").current_dir(room.path()).args(words));
+    let read = |name: &str| std::fs::read_to_string(room.path().join(name)).unwrap();
+    assert!(read("map").contains("Scrt1.o") && !read("map").contains("libcorelace_program"));
+    assert!(read("needs").starts_with("prog:"), "{}", read("needs"));
+    let exported = succeed(Command::new("nm").arg("-D").arg(room.path().join("prog")));
+    assert!(exported.contains(" T helper"), "{exported}");
+    succeed(tool("mpicc").current_dir(room.path()).args(["a.c", "-o", "/dev/null"]));
+    succeed(tool("mpicc").current_dir(room.path()).arg("a.c"));
+    assert!(can_be_copied(&room.path().join("a.out")));
+}
+
+#[test]
+fn an_interrupted_link_leaves_no_file() {
+    let room = tempfile::tempdir().unwrap();
+    let (temporary, linkers) = (room.path().join("tmp"), room.path().join("linkers"));
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::create_dir(&linkers).unwrap();
+    std::fs::write(room.path().join("a.c"), format!("{HELLO}\n{HELPER}")).unwrap();
+    // A linker of the user's that never ends, and says when it has begun.
+    let linker = linkers.join("ld");
+    let text = "#!/bin/sh\necho begun\necho begun >&3\nexec sleep 600\n";
+    std::fs::write(&linker, text).unwrap();
+    std::fs::set_permissions(&linker, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut user = Command::new("setsid");
+    let mut word = OsString::from("-B");
+    word.push(&linkers);
+    user.args(["sh", "-c", "exec \"$@\" 3>&1", "sh", "env", "--default-signal=INT"]);
+    user.arg(tool("mpicc").get_program()).arg(word).args(["a.c", "-o", "prog"]);
+    user.current_dir(room.path()).env("TMPDIR", &temporary).env_remove("CC");
+    let mut user = user.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(user.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "begun\n");
+    assert!(std::fs::read_dir(&temporary).unwrap().count() > 0, "the compiler has files there");
+    // As a terminal does: to all of them.
+    kill_process_group(Pid::from_child(&user), Signal::INT).unwrap();
+    // The end of the output is the end of every process that could write to it.
+    let mut rest = String::new();
+    user.stdout.as_mut().unwrap().read_to_string(&mut rest).unwrap();
+    assert!(!user.wait().unwrap().success());
+    let left: Vec<_> =
+        std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!room.path().join("prog").exists());
 }

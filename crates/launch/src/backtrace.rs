@@ -3,13 +3,16 @@
 
 use std::path::Path;
 
-use pmi::{Crash, StackCopy};
+use pmi::{Crash, StackCopy, copies};
 use symbols::{Core, Moment};
 
 use crate::job::Context;
 
 /// Lines about a crash, innermost place first. Places are written as the launcher explains them, `[at PROGRAM+0xOFFSET]`.
 pub(crate) fn lines(program: &Path, crash: &Crash, stack: Option<&StackCopy>) -> Vec<String> {
+    let mut copy = program.as_os_str().to_owned();
+    copy.push(copies::OF_A_COPY);
+    let program = Path::new(&copy);
     let callers = stack.map_or_else(Vec::new, |copy| callers(program, copy));
     in_words(program, crash.rank, crash.instruction, &callers)
 }
@@ -86,7 +89,7 @@ mod tests {
     fn without_a_stack_the_place_of_the_crash_is_all_that_is_told() {
         let crash = |instruction| Crash { rank: 2, signal: 11, overflowed: 0, address: 8, instruction };
         let program = Path::new("/no/such/heat");
-        assert_eq!(lines(program, &crash(0x1f), None), ["  rank 2 was in [at /no/such/heat+0x20]"]);
+        assert_eq!(lines(program, &crash(0x1f), None), ["  rank 2 was in [at /no/such/heat#copy+0x20]"]);
         assert_eq!(lines(program, &crash(0), None), [""; 0]);
         let copy =
             StackCopy { rank: 2, instruction: 1, stack: 8, frame: 8, code: 0, begin: 8, bytes: vec![1; 99] };

@@ -65,6 +65,7 @@ pub use job::{Bind, Context, Feed, Inherit, Job, Map, Mode, OnHang, OutputStyle}
 pub use place::usable_cores;
 pub use recordings::Recordings;
 pub use search::{NotFound, find_program};
+pub use signals::not_ignored;
 pub use status::status;
 
 /// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,

@@ -102,7 +102,7 @@ pub(crate) fn from_number(number: i32) -> Option<Signal> {
 
 /// Those of `wanted` that this process does not ignore. `nohup mpirun …` ignores SIGHUP, a background job of a script
 /// SIGINT; handling them would take that back.
-pub(crate) fn not_ignored(wanted: &[i32]) -> Vec<i32> {
+pub fn not_ignored(wanted: &[i32]) -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status
         .lines()

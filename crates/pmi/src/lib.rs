@@ -15,6 +15,7 @@
 
 mod chip;
 mod control;
+pub mod copies;
 mod host;
 mod invitation;
 mod last_call;

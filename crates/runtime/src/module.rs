@@ -24,10 +24,11 @@ pub(crate) fn note_copy(span: Range<usize>, path: &Arc<Path>) {
     }
 }
 
-/// The address as `/path/of/module+0xOFFSET`, the offset being the address as that file counts it; `None` if it is in no file.
+/// The address as `/path/of/module+0xOFFSET`, the offset being the address as that file counts it (`/path/of/module#copy+0xOFFSET` in a copy);
+/// `None` if it is in no file.
 pub fn spot(address: u64) -> Option<String> {
     if let Some((path, offset)) = in_a_copy(address as usize) {
-        return Some(format!("{}+{offset:#x}", path.display()));
+        return Some(format!("{}{}+{offset:#x}", path.display(), pmi::copies::OF_A_COPY));
     }
     let mut search = Search { address: address as usize, found: None };
     // SAFETY: the function is called during this call only, with the search that outlives it.

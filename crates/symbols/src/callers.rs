@@ -39,7 +39,7 @@ pub struct Moment<'a> {
 
 /// The return addresses into the program, as its file counts them, innermost first.
 pub fn callers(program: &Path, moment: &Moment<'_>) -> Vec<u64> {
-    let Ok(bytes) = std::fs::read(super::readable(program)) else { return Vec::new() };
+    let Some(bytes) = super::file_of(program) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
     if file.architecture() != object::Architecture::X86_64 {
         return Vec::new();

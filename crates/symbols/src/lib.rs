@@ -2,7 +2,8 @@
 //!
 //! Ranks know addresses only; they name them as `MODULE+0xOFFSET`, the file that the code came from and the address as that file
 //! counts it. Launcher and viewers turn that into `solve at heat.c:42` here, after the fact, so that no rank ever reads debug
-//! information. Where there is none, the function's name stands in, and where there is no symbol either, file and offset.
+//! information. Code of a rank that shares its process is that of a copy, which a program may hold in a form of its own
+//! ([`pmi::copies`]): its addresses are looked up there. Where there is none, the function's name stands in, and where there is no symbol either, file and offset.
 //!
 //! Invariant: any text and any file may be asked about. What cannot be read is answered with what is known, never with a failure.
 #![forbid(unsafe_code)]
@@ -11,15 +12,22 @@ mod callers;
 mod core_file;
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
+use object::{Object, ObjectSection};
+use pmi::copies;
+use rustix::fs::{MemfdFlags, memfd_create};
 
 pub use callers::{Moment, callers};
 pub use core_file::Core;
 
-/// A spot in a program's code, as ranks name it: `/home/me/heat+0x1f3a`.
+/// A spot in a program's code, as ranks name it: `/home/me/heat+0x1f3a`, or in a copy of it, `/home/me/heat#copy+0x1f3a`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
     /// The program or library.
@@ -112,10 +120,7 @@ impl Symbols {
     }
 
     fn look_up(&mut self, spot: &Spot) -> Site {
-        let loader = self
-            .modules
-            .entry(spot.module.clone())
-            .or_insert_with(|| Loader::new(readable(&spot.module)).ok());
+        let loader = self.modules.entry(spot.module.clone()).or_insert_with(|| load(&spot.module));
         let mut site = Site { module: name(&spot.module), offset: spot.offset, ..Site::default() };
         // A return address is behind its call, and may be in the next line already.
         let (Some(loader), Some(probe)) = (loader, spot.offset.checked_sub(1)) else { return site };
@@ -131,9 +136,43 @@ impl Symbols {
 /// What the kernel writes behind the name of a file that has none any more, or never had one.
 const NAMELESS: &str = " (deleted)";
 
+/// The debug information of a module.
+fn load(module: &Path) -> Option<Loader> {
+    match form_for_copies(module) {
+        Some(bytes) => {
+            // The reader wants a path; what it has mapped stays when the file is gone.
+            let mut file = std::fs::File::from(memfd_create("corelace-copies", MemfdFlags::CLOEXEC).ok()?);
+            file.write_all(&bytes).ok()?;
+            Loader::new(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+        }
+        None => Loader::new(readable(module)).ok(),
+    }
+}
+
+/// The file whose addresses a module's are, if that is none of its own: what a program has for copies.
+fn form_for_copies(module: &Path) -> Option<Vec<u8>> {
+    let program = program_of_copy(module)?;
+    let bytes = std::fs::read(readable(&program)).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    Some(file.section_by_name(copies::SECTION)?.data().ok()?.to_vec())
+}
+
+/// The program whose copy a module is; `None` if it is no copy.
+fn program_of_copy(module: &Path) -> Option<PathBuf> {
+    let path = module.as_os_str().as_bytes().strip_suffix(copies::OF_A_COPY.as_bytes())?;
+    Some(OsStr::from_bytes(path).into())
+}
+
+/// The bytes of the file whose addresses a module's are.
+fn file_of(module: &Path) -> Option<Vec<u8>> {
+    form_for_copies(module).or_else(|| std::fs::read(readable(module)).ok())
+}
+
 /// Where the module can be read. A program that was compiled into memory has no path, but whoever started it still holds it open; one that
 /// was replaced by another since has the path of the other, and must not be taken for it.
 fn readable(module: &Path) -> PathBuf {
+    let program = program_of_copy(module);
+    let module = program.as_deref().unwrap_or(module);
     let held = || {
         let descriptors = std::fs::read_dir("/proc/self/fd").ok()?.flatten().map(|entry| entry.path());
         let mut held =
@@ -146,6 +185,8 @@ fn readable(module: &Path) -> PathBuf {
 
 /// What people call the module.
 fn name(module: &Path) -> String {
+    let program = program_of_copy(module);
+    let module = program.as_deref().unwrap_or(module);
     let name = module.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(NAMELESS).unwrap_or(&name);
     name.strip_prefix("memfd:").unwrap_or(name).to_owned()
@@ -296,6 +337,28 @@ mod tests {
         drop(held);
         assert_eq!(explained(room.path()), format!("crash+{:#x}", spot.offset));
         assert_eq!(Symbols::new().explain("/memfd:heat.c (deleted)+0x1f"), "heat.c+0x1f");
+    }
+
+    #[test]
+    fn addresses_of_a_copy_are_looked_up_in_the_form_for_copies() {
+        let (room, spot) = program(&["-g", "-O0", "-shared", "-fPIC"]);
+        let other = room.path().join("other.c");
+        std::fs::write(&other, "int main(void) { return 0; }").unwrap();
+        let executable = room.path().join("executable");
+        let status = Command::new("cc").arg(&other).arg("-o").arg(&executable).status();
+        assert!(status.unwrap().success());
+        let mut symbols = Symbols { directory: Some(room.path().to_path_buf()), ..Symbols::default() };
+        // A program in a single form is its own form for copies.
+        let single = symbols.explain(&format!("{}#copy+{:#x}", spot.module.display(), spot.offset));
+        assert!(single.starts_with("inner at crash.c:"), "{single}");
+        let section = format!("{}={}", copies::SECTION, spot.module.display());
+        let status = Command::new("objcopy").arg("--add-section").arg(section).arg(&executable).status();
+        assert!(status.expect("the tests need objcopy (on Debian: apt-get install binutils)").success());
+        let of_copy = symbols.explain(&format!("{}#copy+{:#x}", executable.display(), spot.offset));
+        assert_eq!(of_copy, single);
+        let of_program = symbols.explain(&format!("{}+{:#x}", executable.display(), spot.offset));
+        assert!(!of_program.contains("inner"), "{of_program}");
+        assert_eq!(symbols.explain("/no/such/heat#copy+0x1f"), "heat+0x1f");
     }
 
     #[test]

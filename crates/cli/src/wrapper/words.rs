@@ -129,7 +129,7 @@ const ORDINARY: &[&str] = &[
 pub(super) fn analyse(words: &[OsString]) -> Analysis {
     let mut analysis = Analysis { stage: Stage::Nothing, ordinary: false, query: None };
     let (mut inputs, mut object, mut library) = (false, false, false);
-    let mut words = expand(words, 0).into_iter();
+    let mut words = expand(words).into_iter();
     while let Some(word) = words.next() {
         analysis.query = analysis.query.or_else(|| query(&word));
         let Some(text) = word.to_str() else {
@@ -159,13 +159,30 @@ pub(super) fn analyse(words: &[OsString]) -> Analysis {
     analysis
 }
 
-fn expand(words: &[OsString], depth: usize) -> Vec<OsString> {
+/// The name by which the compiler calls the linker that the words choose; `None` if they name it by its place.
+pub(super) fn linker(words: &[OsString]) -> Option<String> {
+    let words = expand(words);
+    let mut chosen = words.iter().filter_map(|word| word.to_str()?.strip_prefix("-fuse-ld="));
+    let by_place = words.iter().any(|word| word.as_bytes().starts_with(b"--ld-path"));
+    match chosen.next_back() {
+        _ if by_place => None,
+        None | Some("" | "ld") => Some("ld".into()),
+        Some(name) => Some(format!("ld.{name}")).filter(|_| !name.contains('/')),
+    }
+}
+
+/// The words with those of response files in their places.
+pub(crate) fn expand(words: &[OsString]) -> Vec<OsString> {
+    expand_to(words, 0)
+}
+
+fn expand_to(words: &[OsString], depth: usize) -> Vec<OsString> {
     let mut all = Vec::new();
     for word in words {
         // GCC's own limit against files that include themselves.
         let file = word.as_bytes().strip_prefix(b"@").filter(|_| depth < 20);
         match file.and_then(|file| std::fs::read(OsStr::from_bytes(file)).ok()) {
-            Some(text) => all.extend(expand(&split(&text), depth + 1)),
+            Some(text) => all.extend(expand_to(&split(&text), depth + 1)),
             None => all.push(word.clone()),
         }
     }
@@ -236,6 +253,20 @@ mod tests {
     }
 
     #[test]
+    fn the_linker_is_the_one_that_was_chosen_last() {
+        for (line, expected) in [
+            ("a.c", Some("ld")),
+            ("-fuse-ld=gold a.c", Some("ld.gold")),
+            ("-fuse-ld=gold a.c -fuse-ld=lld", Some("ld.lld")),
+            ("-fuse-ld=/opt/ld.lld a.c", None),
+            ("--ld-path=/opt/ld a.c", None),
+        ] {
+            let words: Vec<_> = line.split_whitespace().map(OsString::from).collect();
+            assert_eq!(linker(&words).as_deref(), expected, "{line}");
+        }
+    }
+
+    #[test]
     fn response_files_are_looked_into() {
         let directory = tempfile::tempdir().unwrap();
         let (outer, inner) = (directory.path().join("outer"), directory.path().join("inner"));
@@ -243,7 +274,7 @@ mod tests {
         std::fs::write(&inner, "-shared\n-o x\\ y").unwrap();
         let word = OsString::from(format!("@{}", outer.display()));
         assert_eq!(analyse(std::slice::from_ref(&word)).stage, Stage::Library);
-        assert_eq!(expand(&[word], 0), ["a b.c", "-shared", "-o", "x y"].map(OsString::from));
+        assert_eq!(expand(&[word]), ["a b.c", "-shared", "-o", "x y"].map(OsString::from));
         assert_eq!(stage("@absent"), Stage::Program);
     }
 

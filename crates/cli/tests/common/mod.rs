@@ -41,6 +41,10 @@ pub fn install(root: &Path) {
         std::os::unix::fs::symlink("corelace", root.join("bin").join(name)).unwrap();
     }
     let lib = root.join("lib");
+    std::fs::create_dir_all(lib.join("corelace/link")).unwrap();
+    for name in ["ld", "ld.bfd", "ld.gold", "ld.lld", "ld.mold"] {
+        std::os::unix::fs::symlink("../../../bin/corelace", lib.join("corelace/link").join(name)).unwrap();
+    }
     std::fs::copy(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/common/mpi.h"),
         root.join("include/mpi.h"),

@@ -30,6 +30,8 @@ pub(super) struct Layout {
     pub fixed: bool,
     /// The shared libraries it needs, by name (`DT_NEEDED`).
     pub needed: Vec<String>,
+    /// Where in the file the text is that says where libraries are searched for (`DT_RUNPATH`, `DT_RPATH`); empty if there is none.
+    pub search_path: Range<usize>,
     /// It has variables that each thread has for itself (`PT_TLS`).
     pub thread_locals: bool,
     /// The largest alignment of a segment.
@@ -77,6 +79,7 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         pie: false,
         fixed: kind == ET_EXEC,
         needed: Vec::new(),
+        search_path: 0..0,
         thread_locals: false,
         alignment: 1,
         dynamic: 0..0,
@@ -85,7 +88,7 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         constructors: 0..0,
         linkers_words: 0..0,
     };
-    let (mut names, mut strings) = (Vec::new(), None);
+    let (mut names, mut strings, mut search_path) = (Vec::new(), None, None);
     for index in 0..entries {
         let at = table.checked_add(index * entry_bytes).ok_or_else(cut)?;
         let field = |offset| u64_at(bytes, at.checked_add(offset)?);
@@ -123,6 +126,7 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                         }
                         (Some(DT_NEEDED), Some(name)) => names.push(name),
                         (Some(DT_STRTAB), Some(address)) => strings = Some(address),
+                        (Some(DT_RPATH | DT_RUNPATH), at) => search_path = at,
                         (Some(DT_FLAGS_1), Some(flags)) if flags & DF_1_PIE != 0 => layout.pie = true,
                         (Some(DT_INIT), address) => layout.constructor = address,
                         (Some(DT_INIT_ARRAY), Some(address)) => table = address,
@@ -142,6 +146,8 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
     if let Some(table) = strings.and_then(|address| layout.offset_of(address)) {
         let name = |at: &u64| text_at(bytes, table.checked_add(*at)?);
         layout.needed = names.iter().filter_map(name).collect();
+        let text = search_path.and_then(|at| text_range(bytes, table.checked_add(at)?));
+        layout.search_path = text.unwrap_or(0..0);
     }
     Ok(layout)
 }
@@ -179,6 +185,16 @@ pub(super) fn unread_by_programs(bytes: &[u8]) -> Vec<Range<u64>> {
     ranges
 }
 
+/// Where the bytes of the section of this name are, if the file has them.
+pub(super) fn section(bytes: &[u8], name: &str) -> Option<Range<usize>> {
+    if !bytes.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let found = sections(bytes)?.into_iter().find(|of| of.is_named(bytes, name))?;
+    let (start, end) = (found.offset, found.offset.checked_add(found.bytes)?);
+    (end <= bytes.len() as u64).then_some(start as usize..end as usize)
+}
+
 /// The sections of a file. `None` if it has no table of them.
 fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let (table, entry_bytes) = (u64_at(bytes, 40)?, u64::from(u16_at(bytes, 58)?));
@@ -199,6 +215,19 @@ fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
         })
     };
     Some((0..count).map_while(section).collect())
+}
+
+/// Has libraries of a program searched for where another file says, if the text of that fits.
+pub(super) fn search_as(bytes: &mut [u8], layout: &Layout, other: &[u8]) {
+    let theirs = self::layout(other).ok().and_then(|layout| other.get(layout.search_path));
+    let (Some(ours), Some(theirs)) = (bytes.get_mut(layout.search_path.clone()), theirs) else { return };
+    if theirs.len() < ours.len() {
+        // What follows the first zero byte is not looked at.
+        ours[theirs.len()] = 0;
+    } else if theirs.len() > ours.len() {
+        return;
+    }
+    ours[..theirs.len()].copy_from_slice(theirs);
 }
 
 /// Hides the constructors and destructors of a program from the dynamic linker, in the bytes of its file.
@@ -263,6 +292,11 @@ impl Section {
     fn name_in(&self, bytes: &[u8]) -> Option<String> {
         text_at(bytes, self.name)
     }
+
+    fn is_named(&self, bytes: &[u8], name: &str) -> bool {
+        let rest = usize::try_from(self.name).ok().and_then(|at| bytes.get(at..));
+        rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
+    }
 }
 
 const ET_EXEC: u16 = 2;
@@ -277,10 +311,12 @@ const DT_PLTGOT: u64 = 3;
 const DT_STRTAB: u64 = 5;
 const DT_INIT: u64 = 12;
 const DT_FINI: u64 = 13;
+const DT_RPATH: u64 = 15;
 const DT_TEXTREL: u64 = 22;
 const DT_INIT_ARRAY: u64 = 25;
 const DT_FINI_ARRAY: u64 = 26;
 const DT_INIT_ARRAYSZ: u64 = 27;
+const DT_RUNPATH: u64 = 29;
 const DT_FLAGS: u64 = 30;
 const DT_FLAGS_1: u64 = 0x6fff_fffb;
 const DF_TEXTREL: u64 = 4;
@@ -309,9 +345,14 @@ fn array<const N: usize>(bytes: &[u8], at: u64) -> Option<[u8; N]> {
 
 /// The text up to the next zero byte.
 fn text_at(bytes: &[u8], at: u64) -> Option<String> {
-    let rest = bytes.get(usize::try_from(at).ok()?..)?;
-    let end = rest.iter().position(|byte| *byte == 0)?;
-    Some(String::from_utf8_lossy(&rest[..end]).into_owned())
+    text_range(bytes, at).map(|range| String::from_utf8_lossy(&bytes[range]).into_owned())
+}
+
+/// Where that is.
+fn text_range(bytes: &[u8], at: u64) -> Option<Range<usize>> {
+    let start = usize::try_from(at).ok()?;
+    let length = bytes.get(start..)?.iter().position(|byte| *byte == 0)?;
+    Some(start..start + length)
 }
 
 fn u16_at(bytes: &[u8], at: u64) -> Option<u16> {
@@ -372,7 +413,12 @@ mod tests {
             let mut wild = bytes[..bytes.len().min(1 << 16)].to_vec();
             wild[at] = 0xff;
             _ = variables(&wild);
+            _ = section(&wild, ".text");
         }
+        assert!(section(&bytes, ".text").is_some_and(|range| !range.is_empty()));
+        assert_eq!(section(&bytes, ".tex"), None);
+        assert_eq!(section(&bytes[..4096], ".text"), None);
+        assert_eq!(section(b"hello", ".text"), None);
         let unread = unread_by_programs(&bytes);
         assert!(unread.iter().any(|range| range.end - range.start > 4096), "{unread:x?}");
         assert!(unread.windows(2).all(|two| two[0].end < two[1].start));

@@ -1,4 +1,5 @@
-//! A program's file, read once and kept in a memfd, and the private copies made from it.
+//! What a program has for copies, read once and kept in a memfd, and the private copies made from it. It is a section of the program
+//! ([`pmi::copies`]), or the whole file of one that was linked in a single form.
 //!
 //! Invariant: the image never changes after [`Image::open`], even if the file on disk is rebuilt while the job runs; the
 //! read-only pages of every copy are mapped from it.
@@ -38,8 +39,10 @@ pub(super) struct Inner {
 impl Image {
     /// Reads the program. Fails if it is a script, for another machine, or an executable that can be loaded only once.
     pub fn open(path: &Path) -> Result<Image, LoadError> {
-        let bytes = std::fs::read(path).map_err(|source| LoadError::Read { path: path.into(), source })?;
-        let layout = elf::layout(&bytes).map_err(|found| LoadError::NotElf { path: path.into(), found })?;
+        let mut file = std::fs::read(path).map_err(|source| LoadError::Read { path: path.into(), source })?;
+        let form = elf::section(&file, pmi::copies::SECTION).unwrap_or(0..file.len());
+        let (program, bytes) = file[..form.end].split_at_mut(form.start);
+        let layout = elf::layout(bytes).map_err(|found| LoadError::NotElf { path: path.into(), found })?;
         let refuse = |reason| Err(LoadError::NotDualUse { path: path.into(), reason });
         if layout.fixed {
             return refuse("it has a fixed address");
@@ -47,12 +50,14 @@ impl Image {
         if layout.pie {
             return refuse("it is an ordinary executable");
         }
+        // Who installs a program may change where it finds its libraries, in the executable alone (CMake does).
+        elf::search_as(bytes, &layout, program);
         let length = layout.mapped_bytes.min(bytes.len() as u64);
         let master = memory_file()
             .and_then(|mut file| file.write_all(&bytes[..length as usize]).map(|()| file))
             .map_err(|source| LoadError::Copy { path: path.into(), bytes: length, source })?;
         let warned = Box::leak(Box::new(AtomicU32::new(0)));
-        let unread = elf::unread_by_programs(&bytes);
+        let unread = elf::unread_by_programs(bytes);
         let full_path = std::path::absolute(path).unwrap_or_else(|_| path.into()).into();
         Ok(Image { inner: Arc::new(Inner { path: path.into(), full_path, master, layout, unread, warned }) })
     }

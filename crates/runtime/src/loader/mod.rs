@@ -1,6 +1,7 @@
 //! Loads one program several times into one process, a copy a rank, each with globals of its own.
 //!
-//! A program built by `mpicc` is a *dual-use* ELF file (see `shim/corelace_program.h`). [`Image`] reads it once;
+//! A program built by `mpicc` carries a form for copies in a section ([`pmi::copies`]), or is, as a *dual-use* ELF file, that form as a whole
+//! (see `shim/corelace_program.h`). [`Image`] reads it once;
 //! [`Program::load`] maps a copy of it, and [`Program::run_main`] runs the copy's `main`, where `exit` ends the rank only.
 //!
 //! # What each rank has for itself

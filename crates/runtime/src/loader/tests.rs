@@ -389,7 +389,7 @@ fn many_casts_share_text_and_take_two_mappings_and_no_descriptor_each() {
     assert!(programs.windows(2).all(|two| two[0].span().end <= two[1].span().start));
     let middle = programs[COPIES / 2].span().start;
     let spot = crate::module::spot(middle as u64 + 0x42).expect("known");
-    assert_eq!(spot, format!("{}+0x42", program.display()));
+    assert_eq!(spot, format!("{}#copy+0x42", program.display()));
 }
 
 /// The records in what ranks have written: who wrote what.
@@ -566,6 +566,79 @@ fn other_files_are_refused_with_the_way_out() {
     std::fs::write(room.join("script"), "#!/bin/sh\n").unwrap();
     assert!(Program::load(&room.join("script"), 0).unwrap_err().to_string().contains("is a script"));
     assert!(Program::load(&room.join("absent"), 0).unwrap_err().to_string().contains("absent"));
+}
+
+/// The program as an ordinary executable that carries a form for copies.
+fn in_two_forms(name: &str, source: &str, more: &[&str]) -> PathBuf {
+    let copies = build(name, source);
+    let program = copies.with_extension("pie");
+    succeed(
+        Command::new("cc")
+            .args(["-O2", "-fPIC", "-pie"])
+            .args(more)
+            .arg(room().join(name))
+            .arg("-o")
+            .arg(&program),
+    );
+    let section = format!("{}={}", pmi::copies::SECTION, copies.display());
+    succeed(Command::new("objcopy").arg("--add-section").arg(section).arg(&program));
+    program
+}
+
+#[test]
+fn an_executable_is_copied_in_the_form_that_it_carries_for_that() {
+    let source = r#"
+        #include <stdio.h>
+        #include <stdlib.h>
+        int counter = 5; __thread int mine = 9;
+        int main(int argc, char **argv) { counter += atoi(argv[1]); mine += counter; printf("%d %d\n", counter, mine); exit(counter); }"#;
+    let program = in_two_forms("forms.c", source, &[]);
+    let expected = |rank: i32| Ended {
+        status: 5 + rank,
+        stdout: format!("{} {}\n", 5 + rank, 14 + rank),
+        stderr: String::new(),
+    };
+    let rank = |rank: u32| vec![rank.to_string()];
+    for ended in [run_copies(&program, 3, rank), run_copies_as_fibers(&program, 3, rank)] {
+        assert_eq!(ended, [0, 1, 2].map(expected));
+    }
+    let alone = Command::new(&program).arg("1").output().unwrap();
+    assert_eq!((alone.status.code(), alone.stdout), (Some(6), b"6 15\n".to_vec()));
+}
+
+#[test]
+fn copies_search_their_libraries_where_the_executable_does() {
+    let copies = build("searched.c", "int main(void) { return 0; }");
+    let with_path = |name: &str, path: &str| {
+        let product = room().join(name);
+        let word = format!("-Wl,-rpath,{path}");
+        succeed(
+            Command::new("cc")
+                .args(["-shared", "-fPIC", &word])
+                .arg(room().join("searched.c"))
+                .arg("-o")
+                .arg(&product),
+        );
+        std::fs::read(product).unwrap()
+    };
+    assert_eq!(super::elf::layout(&std::fs::read(copies).unwrap()).unwrap().search_path, 0..0);
+    let ours = with_path("ours.so", "/where/it/was/built");
+    for (theirs, expected) in [
+        ("/where/it/is:/now", "/where/it/is:/now"),
+        ("/x", "/x"),
+        ("/a/place/with/a/name/that/is/too/long", "/where/it/was/built"),
+    ] {
+        let mut bytes = ours.clone();
+        let layout = super::elf::layout(&bytes).unwrap();
+        super::elf::search_as(&mut bytes, &layout, &with_path("theirs.so", theirs));
+        let found = super::elf::layout(&bytes).unwrap().search_path;
+        assert_eq!(std::str::from_utf8(&bytes[found]).unwrap(), expected);
+    }
+    let mut bytes = ours.clone();
+    let layout = super::elf::layout(&bytes).unwrap();
+    super::elf::search_as(&mut bytes, &layout, &std::fs::read(room().join("searched-c")).unwrap());
+    assert_eq!(super::elf::layout(&bytes).unwrap().search_path.len(), 0, "the executable has none any more");
+    super::elf::search_as(&mut bytes, &layout, b"no ELF file");
 }
 
 /// The memory of this process, shared pages counted by their share.
