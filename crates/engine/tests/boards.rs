@@ -15,14 +15,16 @@ use support::{Habits, PLAIN, PortalHabit, run};
 
 const SHARED: Habits = Habits { boards: true, ..PLAIN };
 
-/// Members who share a core, who have one each, who are too many to look at each other, and who cannot read each other's memory.
-const WAYS: [(u32, Habits); 6] = [
+/// Members who share a core, who have one each, who are too many to look at each other, and who cannot read each other's memory. Those who are many meet in groups, of which the last is smaller, or one
+/// member alone.
+const WAYS: [(u32, Habits); 7] = [
     (2, Habits { own_cores: true, workers: 2, ..SHARED }),
     (5, SHARED),
     (7, Habits { workers: 2, ..SHARED }),
     (5, Habits { own_cores: true, workers: 2, ..SHARED }),
     (18, Habits { own_cores: true, ..SHARED }),
     (3, Habits { portal: PortalHabit::Nothing, workers: 2, ..SHARED }),
+    (21, Habits { own_cores: true, workers: 2, ..SHARED }),
 ];
 
 /// Elements: none, in a note, just not, in rooms, longer than those, in several pieces of a hall.
@@ -795,6 +797,51 @@ fn a_result_that_the_order_decides_is_the_same_whoever_comes_first() {
     });
 }
 
+/// What a sum of numbers gives in which the order of the additions can be seen: of each group from its last one down, and of the groups from the last one down.
+fn summed_in_groups(members: u32, size: u32, index: u64, number: fn(u32, u64) -> f64) -> f64 {
+    let sum = |sum: Option<f64>, next: f64| Some(sum.map_or(next, |sum| next + sum));
+    let group = |first: u32| {
+        let numbers = (first..members.min(first + size)).rev().map(|member| number(member, index));
+        numbers.fold(None, sum).unwrap()
+    };
+    (0..members).step_by(size as usize).rev().map(group).fold(None, sum).unwrap()
+}
+
+#[test]
+fn many_with_a_core_each_combine_group_by_group_in_the_order_of_ranks_whoever_comes_first() {
+    let number = |member: u32, index: u64| {
+        (0.1 + f64::from(member)) * 10_f64.powi(((u64::from(member) * 7 + index * 3) % 17) as i32)
+    };
+    for (members, size) in [(17, 5), (18, 5), (21, 5), (26, 6), (36, 6)] {
+        run(members, Habits { own_cores: true, workers: 2, ..SHARED }, |rank| {
+            let (comm, kind) = (rank.world(), Datatype::basic(Basic::F64));
+            warm_up(rank, comm);
+            for round in 0..40 {
+                // In a note, in rooms, and so long that each member combines a part: then there are no groups of values.
+                let count = [1, 14, 15, 64, 65, 400][round as usize % 6];
+                let size = if count > 64 { members } else { size };
+                let own: Vec<f64> = (0..count).map(|index| number(comm.rank(), index)).collect();
+                let mut total = own.clone();
+                // SAFETY: both live until the collective is done.
+                let (send, recv) = unsafe {
+                    (
+                        SendBuffer::new(own.as_ptr().cast(), count, &kind),
+                        RecvBuffer::new(total.as_mut_ptr().cast(), count, &kind),
+                    )
+                };
+                // Others are late from round to round.
+                (0..(comm.rank() * 7 + round * 5) % 11).for_each(|_| std::thread::yield_now());
+                let send = (round % 2 == 0).then_some(&send);
+                rank.allreduce(send, &recv, &sum(), comm).unwrap().wait().unwrap();
+                for (index, total) in (0..).zip(&total) {
+                    let expected = summed_in_groups(members, size, index, number);
+                    assert_eq!(total.to_bits(), expected.to_bits(), "{index} of {count}, {members} members");
+                }
+            }
+        });
+    }
+}
+
 /// Takes part in a scan of zeros of both signs, of which the last greatest one stays: the result is decided by the order of the operands.
 fn scan_of_zeros(rank: &Rank, count: u64, with_own: bool, form: Form) -> (Vec<u64>, Vec<u64>) {
     let zero = |member: u32, index: u64| {
@@ -918,9 +965,10 @@ fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
             let comm = rank.world();
             warm_up(rank, comm);
             let own = vec![1; 9000];
-            for count in [2, 9000] {
+            // One that speaks for its group, where there are such, and others.
+            for (count, culprit) in [(2, 1), (2, 0), (2, members - 1), (9000, 1), (9000, 0)] {
                 let mut values = vec![0; count * members as usize];
-                let given = if comm.rank() == 1 { count - 1 } else { count };
+                let given = if comm.rank() == culprit { count - 1 } else { count };
                 let ended =
                     rank.allgather(Some(&out(&own, given)), &room(&mut values, count), comm).unwrap().wait();
                 assert!(ended.is_err(), "{ended:?}");

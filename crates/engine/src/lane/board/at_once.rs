@@ -236,7 +236,7 @@ impl Part<'_> {
     /// What a note says of data as this member expects them.
     #[inline(always)]
     fn expected(&self) -> Said {
-        Said { bytes: self.bytes, failed: false }
+        Said::of(self.bytes)
     }
 
     /// True if what the root has laid down was there, soon.

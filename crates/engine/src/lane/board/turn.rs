@@ -25,12 +25,37 @@ const ROOMFUL: u64 = 16 << 10;
 /// Rounds of a wait in which a member that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
 pub(super) const YIELDS: u32 = 512;
 
-/// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
+/// Members of a board with a core each who all look at each other's notes; where there are more, one of each group does.
 const FLAT: u32 = 16;
 
-/// True if members of a board look at each other's notes.
-pub(super) fn is_flat(board: &Board) -> bool {
-    board.ways.own_cores && board.members() <= FLAT
+/// How the members of a board meet in a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Meeting {
+    /// Each looks at the notes of all others.
+    Flat,
+    /// One of each group looks at the notes of its group, and publishes its own when these are there; all look at those.
+    Groups,
+    /// All raise one counter, and the last who arrives lets the others go on: so each runs once, where cores are shared.
+    Last,
+}
+
+impl Meeting {
+    /// Where all wait until they have met.
+    fn waiting(board: &Board) -> Meeting {
+        match board.ways.own_cores {
+            true if board.members() <= FLAT => Meeting::Flat,
+            true => Meeting::Groups,
+            false => Meeting::Last,
+        }
+    }
+
+    /// Where they may do something else meanwhile: one who speaks might, while its group has long come, and all others would wait for it.
+    pub fn under_way(board: &Board) -> Meeting {
+        match Meeting::waiting(board) {
+            Meeting::Groups => Meeting::Last,
+            other => other,
+        }
+    }
 }
 
 impl Lane {
@@ -66,16 +91,17 @@ pub(super) struct Turn<'a> {
     /// The bytes that all members agree on.
     bytes: u64,
     identity: Identity,
+    pub meeting: Meeting,
     pub failed: Option<Error>,
 }
 
 impl<'a> Turn<'a> {
-    /// Begins the next turn.
+    /// Begins the next turn, of a collective that waits.
     pub fn begin((lane, comm, board): (&'a Lane, &'a Comm, &'a Board), call: &Call) -> Turn<'a> {
         let context = comm.context().collective();
         let (name, bytes, number) = (call.name(), call.agreed_bytes(), Builder::next_number(comm));
         let identity = Identity { name, context, number, bytes };
-        Turn::at((lane, comm, board), call, identity, board.next_turn())
+        Turn::at((lane, comm, board), call, identity, (board.next_turn(), Meeting::waiting(board)))
     }
 
     /// A turn that was begun.
@@ -83,7 +109,7 @@ impl<'a> Turn<'a> {
         (lane, comm, board): (&'a Lane, &'a Comm, &'a Board),
         call: &Call,
         identity: Identity,
-        number: u64,
+        (number, meeting): (u64, Meeting),
     ) -> Turn<'a> {
         Turn {
             lane,
@@ -93,6 +119,7 @@ impl<'a> Turn<'a> {
             kind: call.which().kind(),
             bytes: call.bytes(),
             identity,
+            meeting,
             failed: None,
         }
     }
@@ -116,9 +143,9 @@ impl<'a> Turn<'a> {
         &self.lane.schedules.byte
     }
 
-    /// True if members look at each other's notes.
-    pub fn is_flat(&self) -> bool {
-        is_flat(self.board)
+    /// True if this member speaks for its group.
+    pub fn speaks(&self) -> bool {
+        self.meeting == Meeting::Groups && self.board.groups.speaks(self.me())
     }
 
     /// Waits until this member may lay so many bytes down.
@@ -237,10 +264,27 @@ impl<'a> Turn<'a> {
 
     /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
     pub fn offer(&self, data: &Region) {
+        self.lay_down(data);
+        self.publish(self.me(), self.failed.is_some());
+    }
+
+    /// The same for a [meeting](Turn::meet).
+    pub fn bring(&self, data: &Region) {
+        self.lay_down(data);
+        self.come();
+    }
+
+    fn lay_down(&self, data: &Region) {
         if self.failed.is_none() {
             self.board.lay_down(self.me(), self.number, data);
         }
-        self.publish(self.me(), self.failed.is_some());
+    }
+
+    /// Before a [meeting](Turn::meet): publishes that this member has come, unless it speaks for its group, and does so when that has.
+    pub fn come(&self) {
+        if !self.speaks() {
+            self.publish(self.me(), self.failed.is_some());
+        }
     }
 
     /// Publishes what was laid down at a seat.
@@ -251,7 +295,12 @@ impl<'a> Turn<'a> {
 
     /// The same by the mark of another kind.
     pub fn publish_as(&self, kind: u8, seat: u32, failed: bool) {
-        self.board.publish(seat, self.number, kind, Said { bytes: self.bytes, failed });
+        self.publish_said(kind, seat, Said { failed, ..Said::of(self.bytes) });
+    }
+
+    #[inline]
+    fn publish_said(&self, kind: u8, seat: u32, said: Said) {
+        self.board.publish(seat, self.number, kind, said);
         self.wake(seat);
     }
 
@@ -285,7 +334,7 @@ impl<'a> Turn<'a> {
     pub fn await_data_or_end(&mut self, member: u32) -> Result<()> {
         self.wait(member, || self.board.shows(member, self.number, self.kind) || self.is_done(member))?;
         if !self.sees(member) && self.failed.is_none() {
-            self.note_misfit(member, Said { bytes: 0, failed: true });
+            self.note_misfit(member, Said { failed: true, ..Said::of(0) });
         }
         Ok(())
     }
@@ -302,7 +351,7 @@ impl<'a> Turn<'a> {
     /// Compares what a note says that is there with what is expected.
     pub fn inspect(&mut self, member: u32) {
         let said = self.board.said(member, self.number);
-        if said != (Said { bytes: self.bytes, failed: false }) && self.failed.is_none() {
+        if (said.bytes != self.bytes || said.failed) && self.failed.is_none() {
             self.note_misfit(member, said);
         }
     }
@@ -361,21 +410,46 @@ impl<'a> Turn<'a> {
         (1..members).map(move |step| (me + step) % members)
     }
 
-    /// Waits until all have published, and learns of those who failed. Where not all look at all others, the last who arrives does `last` before it lets the others go on.
+    /// Waits until all have [come](Turn::come), and learns of those who failed. Where not all look at all others, who speaks for its group, or the last who arrives, does `join` before it lets the others go on.
     #[inline(never)]
-    pub fn meet(&mut self, last: &mut dyn FnMut(&mut Self)) -> Result<()> {
-        if self.is_flat() {
-            for member in self.others() {
-                self.await_data(member)?;
+    pub fn meet(&mut self, join: &mut dyn FnMut(&mut Self)) -> Result<()> {
+        match self.meeting {
+            Meeting::Groups => return self.meet_in_groups(join),
+            Meeting::Last if !self.board.is_last(self.number) => {
+                self.await_note(self.board.middle())?;
+                self.is_let_go_on();
+                return Ok(());
             }
-        } else if self.board.is_last(self.number) {
-            for member in self.others() {
-                self.await_data(member)?;
+            Meeting::Flat | Meeting::Last => {}
+        }
+        for member in self.others() {
+            self.await_data(member)?;
+        }
+        if self.meeting == Meeting::Last {
+            self.let_go_on(join);
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn meet_in_groups(&mut self, join: &mut dyn FnMut(&mut Self)) -> Result<()> {
+        let (me, groups, failed) = (self.me(), self.board.groups, self.failed.is_some());
+        let mut met = (self, false);
+        let see = |(turn, spoilt): &mut (&mut Self, bool), member| -> Result<()> {
+            turn.await_data(member)?;
+            *spoilt |= turn.board.said(member, turn.number).spoilt;
+            Ok(())
+        };
+        groups.meet(me, &mut met, see, |(turn, _)| {
+            if turn.failed.is_none() {
+                join(turn);
             }
-            self.let_go_on(last);
-        } else {
-            self.await_note(self.board.middle())?;
-            self.is_let_go_on();
+            let spoilt = turn.failed.is_some();
+            turn.publish_said(turn.kind, me, Said { bytes: turn.bytes, failed, spoilt });
+        })?;
+        let (turn, spoilt) = met;
+        if spoilt {
+            turn.others().for_each(|member| turn.inspect(member));
         }
         Ok(())
     }

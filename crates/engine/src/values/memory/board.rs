@@ -20,6 +20,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use fabric::{Fabric, Key, PortalError};
 use smallvec::SmallVec;
 
+use super::groups::Groups;
 use super::hall::{Hall, turn_of};
 use super::{lines, turns};
 use crate::values::datatype::Datatype;
@@ -102,17 +103,26 @@ pub(crate) struct Said {
     pub bytes: u64,
     /// The member has failed, and takes part without data.
     pub failed: bool,
+    /// So has one of those for whom it speaks, or expects other bytes.
+    pub spoilt: bool,
 }
 
 const FAILED: u64 = 1 << 63;
+const SPOILT: u64 = 1 << 62;
 
 impl Said {
+    /// What a member says that has not failed.
+    #[inline]
+    pub const fn of(bytes: u64) -> Said {
+        Said { bytes, failed: false, spoilt: false }
+    }
+
     fn to_word(self) -> u64 {
-        self.bytes | if self.failed { FAILED } else { 0 }
+        self.bytes | if self.failed { FAILED } else { 0 } | if self.spoilt { SPOILT } else { 0 }
     }
 
     fn of_word(word: u64) -> Said {
-        Said { bytes: word & !FAILED, failed: word & FAILED != 0 }
+        Said { bytes: word & !(FAILED | SPOILT), failed: word & FAILED != 0, spoilt: word & SPOILT != 0 }
     }
 }
 
@@ -128,6 +138,8 @@ pub(crate) struct Board {
     room: u64,
     seat_bytes: usize,
     first_seat: *mut u8,
+    /// In which many members with a core each meet.
+    pub groups: Groups,
     /// Turns that this member has begun.
     turn: Cell<u64>,
     /// A turn that all members are known to be done with.
@@ -291,6 +303,7 @@ impl Board {
             room: Board::room_of(members),
             seat_bytes: Board::seat_bytes(members),
             first_seat: base.wrapping_add(Board::seats(members)),
+            groups: Groups::of(members),
             turn: Cell::new(0),
             known: Cell::new(0),
             hall_use: Cell::default(),

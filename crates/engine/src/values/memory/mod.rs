@@ -12,6 +12,7 @@ pub(crate) mod far_ground;
 pub(crate) mod far_words;
 mod function;
 pub(crate) mod ground;
+pub(crate) mod groups;
 pub(crate) mod hall;
 mod lent;
 mod lines;
