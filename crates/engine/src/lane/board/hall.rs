@@ -106,7 +106,7 @@ fn reduce(
         let own = value.elements(first, count);
         climb(turn, hall, step(turn.number, round as u64), op, &own);
         if round == 0 {
-            turn.come();
+            turn.publish(turn.me(), turn.failed.is_some());
             turn.meet(&mut |_| {})?;
             turn.has_met();
             if turn.failed.is_some() {

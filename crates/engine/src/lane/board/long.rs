@@ -77,6 +77,7 @@ impl Piece {
 }
 
 /// Names memory for the others, and publishes that.
+#[inline(never)]
 pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
     name(turn, pieces)?;
     turn.publish(turn.me(), turn.failed.is_some());

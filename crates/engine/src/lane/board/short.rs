@@ -139,38 +139,32 @@ pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
     }
 }
 
-/// What is done for others where not all look at all: by who speaks, for its group; by the last who arrives, for all.
+/// What is done for others where not all look at all: by who speaks, for its group, at its own seat; by the last who arrives, for all, in the middle.
 pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
-    let (me, middle) = (turn.me(), turn.board.middle());
-    match (call, turn.meeting) {
-        (Call::Allreduce { .. }, _) if is_sliced(call, turn.board, turn.meeting) => {}
-        (Call::Allreduce { value, op, .. }, Meeting::Groups) => {
-            // Its own value lies in the place of the result.
-            let (group, place) = (turn.board.groups.led_by(me), place_at(turn, me, value));
-            if group.len() > 1 {
-                let others = Seats { first: me + 1, last: group.end - 1, step: 1 };
+    let speaks = turn.meeting == Meeting::Groups;
+    let (seat, joined) = match speaks {
+        true => (turn.me(), turn.board.groups.led_by(turn.me())),
+        false => (turn.board.middle(), 0..turn.members()),
+    };
+    match call {
+        Call::Allreduce { value, op, .. } if !is_sliced(call, turn.board, turn.meeting) => {
+            // The place of the result is that of the value of who speaks: its own one comes last.
+            let others = Seats { first: joined.start + u32::from(speaks), last: joined.end - 1, step: 1 };
+            let place = place_at(turn, seat, value);
+            if others.first <= others.last {
                 combine((turn.board, turn.number, others), op, value, (0, value.count()), &place);
-                op.combine(value, &place);
+                if speaks {
+                    op.combine(value, &place);
+                }
             }
         }
-        (Call::Allreduce { value, op, .. }, _) => {
-            combine(all_of(turn), op, value, (0, value.count()), &place_at(turn, middle, value));
-        }
-        (Call::Allgather { own, all }, Meeting::Groups) if is_collected(turn, all) => {
-            let group = turn.board.groups.led_by(me);
-            let (block, together) = (all.bytes(), all.bytes() * group.len() as u64);
-            own.copy_to(&part(turn, me, together, 0, block));
-            for member in group.skip(1) {
-                let place = part(turn, me, together, block * u64::from(member - me), block);
-                part(turn, member, block, 0, block).copy_to(&place);
-            }
-        }
-        (Call::Allgather { all, .. }, _) if is_collected(turn, all) => {
-            let (block, members) = (all.bytes(), turn.members());
-            let together = block * u64::from(members);
-            for member in 0..members {
-                let place = part(turn, middle, together, block * u64::from(member), block);
-                part(turn, member, block, 0, block).copy_to(&place);
+        Call::Allgather { own, all } if is_collected(turn, all) => {
+            let (block, first) = (all.bytes(), joined.start);
+            let together = block * joined.len() as u64;
+            for member in joined {
+                let lying = part(turn, member, block, 0, block);
+                let place = part(turn, seat, together, block * u64::from(member - first), block);
+                (if member == seat { own } else { &lying }).copy_to(&place);
             }
         }
         _ => {}
@@ -179,13 +173,18 @@ pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
 
 /// True if blocks are laid side by side, those of all by the last who arrives, those of a group by who speaks for it: one copy of all is sooner read by many than each block. Where each has
 /// a core that is so while blocks have few lines, which lie in notes.
+#[inline]
 fn is_collected(turn: &Turn<'_>, all: &Region) -> bool {
-    let (block, room) = (all.bytes(), turn.board.room());
     match turn.meeting {
         Meeting::Flat => false,
-        Meeting::Groups => block <= NOTE_BYTES && block * u64::from(turn.board.groups.size()) <= room,
-        Meeting::Last => block * u64::from(turn.members()) <= room,
+        Meeting::Groups => is_collected_in_groups(turn.board, all.bytes()),
+        Meeting::Last => all.bytes() * u64::from(turn.members()) <= turn.board.room(),
     }
+}
+
+#[inline(never)]
+fn is_collected_in_groups(board: &Board, block: u64) -> bool {
+    block <= NOTE_BYTES && block * u64::from(board.groups.size()) <= board.room()
 }
 
 /// True if each member combines but a part of the values, and they meet once more.
@@ -218,12 +217,10 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             let own = if value.same_place(target) { &place_at(turn, me, value) } else { value };
             op.combine(own, target);
         }
-        Call::Allreduce { value, target, op } if turn.meeting == Meeting::Groups => {
-            let speakers = turn.board.groups.speakers();
-            combine((turn.board, turn.number, speakers), op, value, (0, value.count()), target);
-        }
         Call::Allreduce { value, target, op } => {
-            combine(all_of(turn), op, value, (0, value.count()), target);
+            let (board, number, all) = all_of(turn);
+            let seats = if turn.meeting == Meeting::Groups { board.groups.speakers() } else { all };
+            combine((board, number, seats), op, value, (0, value.count()), target);
         }
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
             combine(all_of(turn), op, value, (0, value.count()), target);
@@ -234,9 +231,11 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         }
         Call::Allgather { all, .. } if turn.meeting == Meeting::Groups && is_collected(turn, all) => {
             let groups = turn.board.groups;
-            for speaker in (0..members).step_by(groups.size() as usize) {
-                let blocks = all.blocks(speaker, groups.led_by(speaker).len() as u32);
-                pick(turn, speaker, (blocks.bytes(), 0), &blocks);
+            let mut group = groups.led_by(0);
+            while !group.is_empty() {
+                let blocks = all.blocks(group.start, group.len() as u32);
+                pick(turn, group.start, (blocks.bytes(), 0), &blocks);
+                group = groups.led_by(group.end);
             }
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {

@@ -100,8 +100,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u
         }
         Call::Allgather { own, all } => {
             turn.failed = misfit(own, all, comm);
-            lay_down(&mut turn, &slot, own.bytes() * u64::from(me), own)?;
-            turn.come();
+            fill(&mut turn, &slot, own.bytes() * u64::from(me), own)?;
             turn.meet(&mut |_| {})?;
             turn.has_met();
             if turn.failed.is_none() {
@@ -116,17 +115,11 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u
 
 /// Fills the slot from byte `from` on with what others take.
 fn fill(turn: &mut Turn<'_>, slot: &Slot, from: u64, data: &Region) -> Result<()> {
-    lay_down(turn, slot, from, data)?;
-    turn.publish(turn.me(), turn.failed.is_some());
-    Ok(())
-}
-
-/// As [`fill`], but others are not yet told.
-fn lay_down(turn: &mut Turn<'_>, slot: &Slot, from: u64, data: &Region) -> Result<()> {
     turn.enter_slot(slot.slots)?;
     if turn.failed.is_none() {
         data.copy_to(&slot.part(turn, from, data.bytes()));
     }
+    turn.publish(turn.me(), turn.failed.is_some());
     Ok(())
 }
 

@@ -263,12 +263,14 @@ impl<'a> Turn<'a> {
     }
 
     /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
+    #[inline(never)]
     pub fn offer(&self, data: &Region) {
         self.lay_down(data);
         self.publish(self.me(), self.failed.is_some());
     }
 
     /// The same for a [meeting](Turn::meet).
+    #[inline(never)]
     pub fn bring(&self, data: &Region) {
         self.lay_down(data);
         self.come();
@@ -288,7 +290,6 @@ impl<'a> Turn<'a> {
     }
 
     /// Publishes what was laid down at a seat.
-    #[inline(never)]
     pub fn publish(&self, seat: u32, failed: bool) {
         self.publish_as(self.kind, seat, failed);
     }
@@ -298,7 +299,7 @@ impl<'a> Turn<'a> {
         self.publish_said(kind, seat, Said { failed, ..Said::of(self.bytes) });
     }
 
-    #[inline]
+    #[inline(never)]
     fn publish_said(&self, kind: u8, seat: u32, said: Said) {
         self.board.publish(seat, self.number, kind, said);
         self.wake(seat);
@@ -435,12 +436,7 @@ impl<'a> Turn<'a> {
     fn meet_in_groups(&mut self, join: &mut dyn FnMut(&mut Self)) -> Result<()> {
         let (me, groups, failed) = (self.me(), self.board.groups, self.failed.is_some());
         let mut met = (self, false);
-        let see = |(turn, spoilt): &mut (&mut Self, bool), member| -> Result<()> {
-            turn.await_data(member)?;
-            *spoilt |= turn.board.said(member, turn.number).spoilt;
-            Ok(())
-        };
-        groups.meet(me, &mut met, see, |(turn, _)| {
+        groups.meet(me, &mut met, Turn::see, |(turn, _)| {
             if turn.failed.is_none() {
                 join(turn);
             }
@@ -449,8 +445,16 @@ impl<'a> Turn<'a> {
         })?;
         let (turn, spoilt) = met;
         if spoilt {
-            turn.others().for_each(|member| turn.inspect(member));
+            turn.inspect_all();
         }
+        Ok(())
+    }
+
+    /// Waits for one of this member's group, or one who speaks for another: learns whether somebody there has failed.
+    #[inline(never)]
+    fn see((turn, spoilt): &mut (&mut Self, bool), member: u32) -> Result<()> {
+        turn.await_data(member)?;
+        *spoilt |= turn.board.said(member, turn.number).spoilt;
         Ok(())
     }
 
@@ -467,9 +471,15 @@ impl<'a> Turn<'a> {
         let middle = self.board.middle();
         let is_let = self.board.shows(middle, self.number, self.kind);
         if is_let && self.board.said(middle, self.number).failed {
-            self.others().for_each(|member| self.inspect(member));
+            self.inspect_all();
         }
         is_let
+    }
+
+    /// One of the others has failed: who, is to be seen in their notes, which are all there.
+    #[cold]
+    fn inspect_all(&mut self) {
+        self.others().for_each(|member| self.inspect(member));
     }
 
     /// All have begun this turn, so they are done with the one before, unless they left it open.

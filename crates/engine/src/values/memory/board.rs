@@ -327,7 +327,9 @@ impl Board {
         self.room
     }
 
+    /// The hall, where cores are shared: so those who use it never meet in groups.
     pub fn hall(&self) -> Option<Hall> {
+        debug_assert!(!(self.ways.hall && self.ways.own_cores), "a hall, and a core for each");
         self.ways.hall.then(|| Hall::new(self.base.wrapping_add(Board::bytes(self.members)), self.members))
     }
 

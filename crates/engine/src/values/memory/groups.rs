@@ -43,8 +43,11 @@ impl Seats {
 impl Groups {
     /// About as many groups as there are members in one, so that those who speak look at as many of their group as of each other.
     pub const fn of(members: u32) -> Groups {
-        let root = members.isqrt();
-        Groups::sized(members, if root * root < members { root + 1 } else { root })
+        let mut size = 1;
+        while size * size < members {
+            size += 1;
+        }
+        Groups::sized(members, size)
     }
 
     pub const fn sized(members: u32, size: u32) -> Groups {
