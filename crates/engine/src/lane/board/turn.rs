@@ -12,8 +12,9 @@ use crate::schedule::{Builder, Call, Identity};
 use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
-use crate::values::memory::board::{Board, HallWay, Said};
+use crate::values::memory::board::{Board, Said};
 use crate::values::memory::hall::step;
+use crate::values::memory::reuse::HallWay;
 use crate::values::memory::{Region, turns};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
@@ -150,8 +151,8 @@ impl<'a> Turn<'a> {
 
     /// Waits until this member may lay so many bytes down.
     pub fn make_room(&self, bytes: u64) -> Result<()> {
-        let needed = self.board.needs(self.number, bytes);
-        if self.board.is_passed(needed) {
+        let needed = self.board.reuse.needs(self.number, bytes);
+        if self.board.reuse.is_passed(needed) {
             return Ok(());
         }
         self.free(needed)
@@ -161,7 +162,7 @@ impl<'a> Turn<'a> {
     #[cold]
     fn free(&self, turn: u64) -> Result<()> {
         self.pass(turn)?;
-        self.wait_for(self.me(), &|| self.board.is_closed(turn))
+        self.wait_for(self.me(), &|| self.board.reuse.is_closed(turn))
     }
 
     /// Waits until all others are done with a turn.
@@ -172,22 +173,22 @@ impl<'a> Turn<'a> {
             self.wait(member, || self.board.done(member) >= turn)?;
             least = least.min(self.board.done(member));
         }
-        self.board.has_passed(least);
+        self.board.reuse.has_passed(least);
         Ok(())
     }
 
     /// True if this member may lay so many bytes down: as [`make_room`](Turn::make_room), but it never waits.
     pub fn has_room(&self, bytes: u64) -> bool {
-        self.is_passed(self.board.needs(self.number, bytes))
+        self.is_passed(self.board.reuse.needs(self.number, bytes))
     }
 
     /// True if all are done with a turn. Never waits.
     fn is_passed(&self, turn: u64) -> bool {
-        if !self.board.is_passed(turn) {
+        if !self.board.reuse.is_passed(turn) {
             let least = self.others().map(|member| self.board.done(member)).min();
-            self.board.has_passed(least.unwrap_or(u64::MAX));
+            self.board.reuse.has_passed(least.unwrap_or(u64::MAX));
         }
-        self.board.is_passed(turn)
+        self.board.reuse.is_passed(turn)
     }
 
     /// Waits until all others are done with this turn.
@@ -199,27 +200,31 @@ impl<'a> Turn<'a> {
     /// reduction.
     pub fn enter_hall(&self, is_reduction: bool) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.enter_hall(self.number);
+        let before = self.board.reuse.enter_hall(self.number);
         let is_free = before.way == HallWay::Reduction && is_reduction;
-        if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.free(before.turn) }
+        if is_free || self.board.reuse.is_passed(before.turn) { Ok(()) } else { self.free(before.turn) }
     }
 
     /// As [`enter_hall`](Turn::enter_hall) for a reduction, but it never waits: true if this member has entered.
     pub fn try_enter_hall(&self) -> bool {
-        let before = self.board.hall_use();
+        let before = self.board.reuse.hall_use();
         // A later turn that has failed waits for this one.
         let is_free =
             before.way == HallWay::Reduction || before.turn >= self.number || self.is_passed(before.turn);
         let enters = is_free && self.has_room(0);
         if enters {
-            self.board.enter_hall(self.number);
+            self.board.reuse.enter_hall(self.number);
         }
         enters
     }
 
     /// Waits until the long collectives that this member has begun before, and that go on while it makes progress, are done.
     pub fn wait_in_line(&self) -> Result<()> {
-        if self.board.has_line() { self.wait_for(self.me(), &|| !self.board.has_line()) } else { Ok(()) }
+        if self.board.reuse.has_line() {
+            self.wait_for(self.me(), &|| !self.board.reuse.has_line())
+        } else {
+            Ok(())
+        }
     }
 
     /// Publishes that this member has come to a phase of a long collective.
@@ -242,18 +247,18 @@ impl<'a> Turn<'a> {
     /// Before this member fills a slot of the hall, one of so many, and publishes a note: waits until all others are done with what lay there.
     pub fn enter_slot(&self, slots: u64) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.enter_slot(self.number, slots);
-        if self.board.is_passed(before) { Ok(()) } else { self.free(before) }
+        let before = self.board.reuse.enter_slot(self.number, slots);
+        if self.board.reuse.is_passed(before) { Ok(()) } else { self.free(before) }
     }
 
     /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
     pub fn enter_chain(&self) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.needs_for_chain(self.number);
-        if !self.board.is_passed(before) {
+        let before = self.board.reuse.needs_for_chain(self.number);
+        if !self.board.reuse.is_passed(before) {
             self.free(before)?;
         }
-        self.board.enter_chain(self.number);
+        self.board.reuse.enter_chain(self.number);
         Ok(())
     }
 
@@ -484,14 +489,14 @@ impl<'a> Turn<'a> {
 
     /// All have begun this turn, so they are done with the one before, unless they left it open.
     pub fn has_met(&self) {
-        self.board.has_met(self.number);
+        self.board.reuse.has_met(self.number);
     }
 
     /// This member is done.
     pub fn finish(self) -> Result<()> {
         if self.failed.is_some() {
             // Members who disagree may have taken this turn in another form.
-            self.board.enter_hall(self.number);
+            self.board.reuse.enter_hall(self.number);
         }
         self.board.finish(self.number);
         self.wake(self.me());

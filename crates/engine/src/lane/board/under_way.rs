@@ -75,10 +75,10 @@ impl Lane {
             Some(now) => now,
             None => {
                 let turn = board.next_turn();
-                board.leave_open(turn);
+                board.reuse.leave_open(turn);
                 boarded.set(boarded.get() + 1);
                 if form.is_some() {
-                    board.line_up(turn);
+                    board.reuse.line_up(turn);
                 }
                 let stage = if form.is_some() { Stage::Line } else { Stage::Room };
                 Taken { turn, stage, failed: None }
@@ -89,7 +89,7 @@ impl Lane {
         if let Err(fault) = self.core.borrow_mut().check_fault(self.fabric()) {
             boarded.set(boarded.get() - 1);
             if form.is_some() {
-                board.leave_line(now.turn);
+                board.reuse.leave_line(now.turn);
                 turn.withdraw(now.turn);
             }
             return Err(fault);
@@ -107,7 +107,7 @@ impl Lane {
             None => {
                 boarded.set(boarded.get() - 1);
                 if form.is_some() {
-                    board.leave_line(turn.number);
+                    board.reuse.leave_line(turn.number);
                 } else {
                     short::take(&turn, &boarding.call);
                 }

@@ -20,6 +20,7 @@ pub(crate) mod long_double;
 mod parts;
 pub(crate) mod place;
 mod region;
+pub(crate) mod reuse;
 mod scatter;
 mod scratch;
 mod shared_memory;
