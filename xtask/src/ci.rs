@@ -14,7 +14,7 @@ type Step = fn() -> Outcome;
 ///
 /// With words, only the steps whose name holds one of them.
 pub fn command(words: &[&str]) -> Outcome {
-    let steps: [(&str, Step); 12] = [
+    let steps: [(&str, Step); 13] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -29,6 +29,12 @@ pub fn command(words: &[&str]) -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("boards of a release", || {
+            // A build that checks itself has fewer notes.
+            let mut cargo = test::cargo_in("unchecked");
+            cargo.env("CARGO_PROFILE_DEV_DEBUG_ASSERTIONS", "false");
+            run(cargo.args(["test", "--quiet", "-p", "corelace-engine", "--test", "boards"]))
+        }),
         ("sizes", || size::command(&[])),
         ("conformance", || conformance::command(&["--fast"])),
         ("jobs with faults", || {

@@ -3,6 +3,8 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p corelace-engine --release --test loom`
 #![cfg(loom)]
 
+extern crate alloc;
+
 mod sync {
     pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -32,8 +34,15 @@ mod sync {
 mod words;
 
 #[allow(dead_code, reason = "each model uses a part of it")]
+#[path = "../src/values/memory/groups.rs"]
+mod groups;
+
+#[allow(dead_code, reason = "each model uses a part of it")]
 #[path = "../src/values/memory/turns.rs"]
 mod turns;
+
+use std::sync::atomic::AtomicU64 as Counter;
+use std::sync::atomic::Ordering::Relaxed;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicBool;
@@ -43,8 +52,12 @@ use loom::thread;
 use sync::{AtomicU32, AtomicU64, Ordering};
 
 fn model(body: impl Fn() + Sync + Send + 'static) {
+    model_within(3, body);
+}
+
+fn model_within(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(preemptions);
     builder.check(body);
 }
 
@@ -344,6 +357,94 @@ fn the_last_who_arrives_sees_what_all_wrote_and_lets_them_go_on() {
         member(0)();
         other.join().unwrap();
     });
+}
+
+/// A seat with two notes, used in turn, for members who meet in groups.
+#[derive(Default)]
+struct Noted([Seat; 2]);
+
+impl Noted {
+    fn at(&self, turn: u64) -> &Seat {
+        &self.0[turn as usize % 2]
+    }
+}
+
+/// How often each member has come to the end, in all orders together.
+type Count<const MEMBERS: usize> = [Counter; MEMBERS];
+
+/// What a member lays down in a turn: its own value, or the sum of its group if it speaks for that.
+fn value(member: u32, turn: u64) -> u64 {
+    100 * turn + u64::from(member) + 1
+}
+
+/// Members meet in groups of two in so many turns, and add up their values: who speaks those of its group, and each the sums of the groups. Turn by turn the notes are used again without a look whether
+/// the others are done, as a board does: who has met all others in a turn knows that they are done with the one before.
+///
+/// Several who wait without end would have no end of orders: so one that has looked twice in vain gives up. How many have come to the end is counted.
+fn sum_in_groups(members: u32, rounds: u64, ended: &'static [Counter]) {
+    let groups = groups::Groups::sized(members, 2);
+    let seats: Arc<Vec<Noted>> = Arc::new((0..members).map(|_| Noted::default()).collect());
+    let member = |me: u32| {
+        let seats = seats.clone();
+        move || {
+            for turn in 1..=rounds {
+                let seat = |member: u32| seats[member as usize].at(turn);
+                // SAFETY: loom checks that nobody else has it.
+                let lay = |sum: u64| seat(me).data.with_mut(|data| unsafe { *data = sum });
+                lay(value(me, turn));
+                if !groups.speaks(me) {
+                    turns::publish_lightly(&seat(me).mark, turn);
+                }
+                let see = |(): &mut (), member: u32| -> Result<(), ()> {
+                    let looks = || {
+                        let shows = turns::shows(&seat(member).mark, turn);
+                        if !shows {
+                            thread::yield_now();
+                        }
+                        shows
+                    };
+                    if looks() || looks() { Ok(()) } else { Err(()) }
+                };
+                let speak = |(): &mut ()| {
+                    let others: u64 = groups.led_by(me).skip(1).map(|member| seat(member).read()).sum();
+                    lay(value(me, turn) + others);
+                    turns::publish_lightly(&seat(me).mark, turn);
+                };
+                if groups.meet(me, &mut (), see, speak).is_err() {
+                    return;
+                }
+                let speakers = (0..members).filter(|member| groups.speaks(*member));
+                let sum: u64 = speakers.map(|speaker| seat(speaker).read()).sum();
+                assert_eq!(sum, (0..members).map(|member| value(member, turn)).sum());
+                // Those who do not speak are read by all in collectives that need each value.
+                let quiet = (0..members).filter(|member| !groups.speaks(*member));
+                quiet.for_each(|member| assert_eq!(seat(member).read(), value(member, turn)));
+            }
+            ended[me as usize].fetch_add(1, Relaxed);
+        }
+    };
+    let others: Vec<_> = (1..members).map(|other| thread::spawn(member(other))).collect();
+    member(0)();
+    others.into_iter().for_each(|other| other.join().unwrap());
+}
+
+#[test]
+fn members_in_groups_who_have_met_see_what_all_wrote_whether_they_speak_or_not() {
+    // One group of two, and one that has but who speaks for it.
+    static ENDED: Count<4> = [const { Counter::new(0) }; 4];
+    model(|| sum_in_groups(3, 1, &ENDED));
+    // Two groups of two.
+    model_within(1, || sum_in_groups(4, 1, &ENDED));
+    assert!(ENDED.iter().all(|ended| ended.load(Relaxed) > 0));
+}
+
+#[test]
+fn members_in_groups_use_a_note_again_when_they_have_met_in_the_next_turn() {
+    // The notes are used a second time in the third turn.
+    static ENDED: Count<3> = [const { Counter::new(0) }; 3];
+    model(|| sum_in_groups(2, 3, &ENDED));
+    model_within(2, || sum_in_groups(3, 3, &ENDED));
+    assert!(ENDED.iter().all(|ended| ended.load(Relaxed) > 0));
 }
 
 #[test]

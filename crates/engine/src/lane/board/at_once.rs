@@ -44,12 +44,12 @@ impl Lane {
         let Some(Some(board)) = comm.board() else { return false };
         let (turn, bytes) = (board.coming_turn(), data.len() as u64);
         let (Some(slots), Some(hall)) = (slots::for_bcast(bytes, board), board.hall()) else { return false };
-        if self.schedules.has_preferences() || board.has_line() || root >= comm.size() {
+        if self.schedules.has_preferences() || board.reuse.has_line() || root >= comm.size() {
             return false;
         }
         let part = Part { lane: self, comm, board, which: Which::Bcast, turn, bytes };
         // The other form enters it once more, which changes nothing.
-        let before = board.enter_slot(turn, slots);
+        let before = board.reuse.enter_slot(turn, slots);
         let place = hall.slot(turn, slots, (0, bytes), &self.schedules.byte);
         if comm.rank() != root {
             return part.comes(root) && {
@@ -57,7 +57,7 @@ impl Lane {
                 part.end()
             };
         }
-        part.has_room(0) && board.is_passed(before) && {
+        part.has_room(0) && board.reuse.is_passed(before) && {
             place.store(data);
             part.publish();
             part.end()
@@ -85,7 +85,7 @@ impl Lane {
                 _ => part.board.pick_bytes(member, part.turn, (block as u64, 0), place),
             }
         }
-        part.board.has_met(part.turn);
+        part.board.reuse.has_met(part.turn);
         part.end()
     }
 
@@ -140,7 +140,7 @@ impl Lane {
                 part.board.combine_bytes(member, part.turn, lying, kernel, target);
             }
         }
-        part.board.has_met(part.turn);
+        part.board.reuse.has_met(part.turn);
         part.end()
     }
 
@@ -177,7 +177,7 @@ impl Lane {
         if let (false, Some(before)) = (with_own, me.checked_sub(1)) {
             board.pick_bytes(before, turn, lying, target);
         }
-        board.enter_row(turn);
+        board.reuse.enter_row(turn);
         part.end()
     }
 
@@ -200,13 +200,15 @@ impl Lane {
 impl Part<'_> {
     #[inline(always)]
     fn has_room(&self, bytes: u64) -> bool {
-        self.board.is_passed(self.board.needs(self.turn, bytes))
+        self.board.reuse.is_passed(self.board.reuse.needs(self.turn, bytes))
     }
 
     /// The same for a scan's prefix.
     #[inline(always)]
     fn has_room_in_row(&self) -> bool {
-        let Some(needed) = self.board.needs_of_next(self.turn) else { return self.has_room(self.bytes) };
+        let Some(needed) = self.board.reuse.needs_of_next(self.turn) else {
+            return self.has_room(self.bytes);
+        };
         self.board.is_passed_by_next(needed)
     }
 
@@ -236,7 +238,7 @@ impl Part<'_> {
     /// What a note says of data as this member expects them.
     #[inline(always)]
     fn expected(&self) -> Said {
-        Said { bytes: self.bytes, failed: false }
+        Said::of(self.bytes)
     }
 
     /// True if what the root has laid down was there, soon.

@@ -4,6 +4,7 @@ use crate::coll::{
     allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
 };
 use crate::lane::asked::Asked;
+use crate::lane::board::turn::Meeting;
 use crate::lane::board::{self, hall, long, phases, short, slots};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps, Which};
@@ -102,7 +103,7 @@ impl Call {
             return None;
         }
         if self.fits(bounds, board) {
-            return (!short::is_sliced(self, board)).then_some(Form::Short);
+            return (!short::is_sliced(self, board, Meeting::under_way(board))).then_some(Form::Short);
         }
         self.form(bounds, board).filter(|form| phases::serves(self, *form))
     }

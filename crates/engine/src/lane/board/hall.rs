@@ -67,7 +67,7 @@ fn send(turn: &mut Turn<'_>, hall: &Hall, data: &Region) -> Result<()> {
 
 #[inline(never)]
 fn receive(turn: &mut Turn<'_>, hall: &Hall, data: &Region, root: u32) -> Result<()> {
-    turn.board.enter_hall(turn.number);
+    turn.board.reuse.enter_hall(turn.number);
     turn.await_data(root)?;
     if turn.failed.is_some() {
         return Ok(());
@@ -124,7 +124,7 @@ fn reduce(
             take(&hall.result(count, value.datatype()), first, target);
         }
     }
-    turn.board.has_reduced(turn.number);
+    turn.board.reuse.has_reduced(turn.number);
     Ok(())
 }
 

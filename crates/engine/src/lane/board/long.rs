@@ -79,6 +79,14 @@ impl Piece {
 /// Names memory for the others, and publishes that.
 #[inline(never)]
 pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
+    name(turn, pieces)?;
+    turn.publish(turn.me(), turn.failed.is_some());
+    Ok(())
+}
+
+/// Names memory for the others.
+#[inline(never)]
+fn name(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
     turn.make_room(0)?;
     let mut keys = [Key([0; 4]); 2];
     for (key, piece) in keys.iter_mut().zip(pieces) {
@@ -88,7 +96,6 @@ pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
         }
     }
     turn.board.lay_keys(turn.number, &keys[..pieces.len()], turn.byte());
-    turn.publish(turn.me(), turn.failed.is_some());
     Ok(())
 }
 
@@ -227,9 +234,10 @@ fn get(turn: &mut Turn<'_>, root: u32, from: u64, into: &Region) -> Result<()> {
     Ok(())
 }
 
-/// Waits until all have named their memory: false if one has failed, which all learn.
+/// Waits until all have come, with memory that they have named: false if one has failed, which all learn.
 #[inline(never)]
 fn meet(turn: &mut Turn<'_>) -> Result<bool> {
+    turn.come();
     turn.meet(&mut |_| {})?;
     turn.has_met();
     Ok(turn.failed.is_none())
@@ -239,9 +247,7 @@ fn meet(turn: &mut Turn<'_>) -> Result<bool> {
 #[inline(never)]
 pub(super) fn part_company(turn: &mut Turn<'_>) -> Result<()> {
     turn.next()?;
-    turn.publish(turn.me(), turn.failed.is_some());
-    turn.meet(&mut |_| {})?;
-    turn.has_met();
+    meet(turn)?;
     Ok(())
 }
 
@@ -273,7 +279,7 @@ fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
 /// Offers a piece, and reads what the others offer; the piece is left alone until all have.
 fn exchange(turn: &mut Turn<'_>, piece: &Region, read: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
     let named = turn.number;
-    offer(turn, &[piece])?;
+    name(turn, &[piece])?;
     let exchanged = || {
         if meet(turn)? {
             read(turn);
@@ -325,14 +331,13 @@ fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u6
 }
 
 fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
-    offer(turn, &[value, target])?;
+    name(turn, &[value, target])?;
     if !meet(turn)? {
         return Ok(());
     }
     let named = turn.name();
     combine_own_slice(turn, op, value, target);
     turn.next()?;
-    turn.publish(turn.me(), turn.failed.is_some());
     if meet(turn)? {
         collect_slices(turn, named, target);
     }
@@ -383,7 +388,7 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
             scratch.insert(Scratch::unwritten((count * datatype.size()) as usize)).region(count, datatype)
         }
     };
-    offer(turn, &[value, target.unwrap_or(value)])?;
+    name(turn, &[value, target.unwrap_or(value)])?;
     if !meet(turn)? {
         return Ok(());
     }

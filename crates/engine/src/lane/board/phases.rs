@@ -33,7 +33,7 @@ pub(super) fn may_serve(call: &Call) -> bool {
 /// Goes on from a stage: the one in which it has to wait, or none if it is done.
 #[inline(never)]
 pub(super) fn advance(turn: &mut Turn<'_>, call: &Call, form: Form, stage: Stage) -> Option<Stage> {
-    if stage == Stage::Line && !turn.board.is_first_in_line(turn.number) {
+    if stage == Stage::Line && !turn.board.reuse.is_first_in_line(turn.number) {
         return Some(stage);
     }
     let me = turn.me() as usize;
@@ -152,7 +152,7 @@ fn in_rounds(
             hall::take(&hall.result(count, value.datatype()), first, target);
         }
         if first + count == value.count() {
-            turn.board.has_reduced(turn.number);
+            turn.board.reuse.has_reduced(turn.number);
             return None;
         }
         climb(turn, round + 1);

@@ -63,11 +63,11 @@ fn look_back(turn: &Turn<'_>) -> core::result::Result<u32, u32> {
 /// Waits until this member may lay something down, if anybody needs it.
 pub(super) fn make_room(turn: &Turn<'_>, value: &Region) -> Result<()> {
     let (bytes, board, me) = (2 * value.bytes(), turn.board, turn.me());
-    board.enter_row(turn.number);
+    board.reuse.enter_row(turn.number);
     if me + 1 == turn.members() {
         return Ok(());
     }
-    match board.needs_of_next(turn.number) {
+    match board.reuse.needs_of_next(turn.number) {
         Some(needed) if bytes <= NOTE_BYTES => turn.wait_for(me + 1, &|| board.is_passed_by_next(needed)),
         _ => turn.make_room(bytes),
     }
@@ -77,7 +77,7 @@ pub(super) fn make_room(turn: &Turn<'_>, value: &Region) -> Result<()> {
 pub(super) fn lay(turn: &mut Turn<'_>, value: &Region) {
     let me = turn.me();
     let is_between = me > 0 && me + 1 < turn.members();
-    if is_between && !turn.board.is_in_row(turn.number) && laid(turn, me - 1) != Laid::Prefix {
+    if is_between && !turn.board.reuse.is_in_row(turn.number) && laid(turn, me - 1) != Laid::Prefix {
         value.copy_to(&place(turn, me, value, false));
         turn.publish(me, false);
     }
@@ -171,7 +171,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         return Err(Error::Internal { reason: "a collective that is no chain" });
     };
     let mut turn = Turn::begin((lane, comm, board), call);
-    board.enter_row(turn.number);
+    board.reuse.enter_row(turn.number);
     turn.enter_chain()?;
     let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
     let (count, datatype, with_own) = (value.count(), value.datatype(), *with_own);
@@ -190,7 +190,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         Sum { op, value, target, here, with_own, is_last }.combine(&mut before);
         turn.show(board.taken(me), reached, me);
         if !is_last {
-            board.fill(turn.number + piece, reached);
+            board.reuse.fill(turn.number + piece, reached);
             if piece == 0 {
                 turn.publish_as(turn.name().1 | PREFIX, me, false);
             } else {

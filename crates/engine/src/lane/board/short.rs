@@ -1,16 +1,17 @@
 //! Collectives whose data fit into the rooms of a board.
 //!
 //! Cost where every member has a core: one line written and p - 1 read by each for a barrier or a short all-reduction, no message; a broadcast writes one line, which all read. Where
-//! cores are shared, or there are many members: one counter that all raise, one seat that all read, so that each member runs once a collective. Results do not depend on who
-//! comes when: values are combined in the order of ranks, by one member or by each in the same way.
+//! there are many, one of each group reads the lines of its group, and all read what these write: two rounds of √p lines. Where cores are shared: one counter that all raise, one seat that
+//! all read, so that each member runs once a collective. Results do not depend on who comes when: values are combined in the order of ranks, by one member or by several in the same way.
 
 use crate::lane::Lane;
 use crate::lane::board::scan;
-use crate::lane::board::turn::{Turn, is_flat};
+use crate::lane::board::turn::{Meeting, Turn};
 use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::{Board, NOTE_BYTES};
+use crate::values::memory::groups::Seats;
 use crate::values::memory::{Aside, Region};
 use crate::values::op::Op;
 
@@ -56,7 +57,9 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
         }
     }
     match call {
-        Call::Allreduce { value, target, op } if is_sliced(call, board) && turn.failed.is_none() => {
+        Call::Allreduce { value, target, op }
+            if is_sliced(call, board, turn.meeting) && turn.failed.is_none() =>
+        {
             combine_by_slices(turn, value, target, op)
         }
         _ => {
@@ -66,15 +69,20 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     }
 }
 
-/// Bytes for which there must be room before this member lays down anything, if it does: its own, or those of the middle, which the last who arrives writes for all.
+/// Bytes for which there must be room before this member lays down anything, if it does: its own, those of its group if it speaks for that, or those of the middle, which the last who arrives writes for all.
 pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
     let (is_root, members) = (call.root() == Some(turn.me()), u64::from(turn.members()));
     match call {
         Call::Barrier => Some(0),
         Call::Bcast { data, .. } => is_root.then(|| data.bytes()),
         Call::Allreduce { value, .. } | Call::Reduce { value, .. } => Some(value.bytes()),
-        Call::Allgather { all, .. } if is_collected(turn, all) => Some(all.bytes() * members),
-        Call::Allgather { own, .. } => Some(own.bytes()),
+        Call::Allgather { own, all } => match turn.meeting {
+            Meeting::Groups if turn.speaks() && is_collected(turn, all) => {
+                Some(all.bytes() * u64::from(turn.board.groups.size()))
+            }
+            Meeting::Last if is_collected(turn, all) => Some(all.bytes() * members),
+            _ => Some(own.bytes()),
+        },
         Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
         Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
@@ -87,14 +95,15 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
 pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
     let (is_root, members) = (call.root() == Some(turn.me()), turn.members());
     match call {
-        Call::Barrier => turn.publish(turn.me(), false),
+        Call::Barrier => turn.come(),
         Call::Bcast { data, .. } if is_root => turn.offer(data),
-        Call::Allreduce { value, .. } | Call::Reduce { value, .. } => turn.offer(value),
+        Call::Allreduce { value, .. } => turn.bring(value),
+        Call::Reduce { value, .. } => turn.offer(value),
         Call::Gather { own, .. } if !is_root => turn.offer(own),
         Call::Gather { own, all: Some(all), .. } => turn.failed = misfit(own, all, turn.comm),
         Call::Allgather { own, all } => {
             turn.failed = misfit(own, all, turn.comm);
-            turn.offer(own);
+            turn.bring(own);
             if turn.failed.is_none() && !is_collected(turn, all) {
                 own.copy_to(&all.block(turn.me()));
             }
@@ -105,10 +114,10 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
         }
         Call::Alltoall { send, recv } => {
             turn.failed = misfit(send, recv, turn.comm);
-            turn.offer(&send.blocks(0, members));
+            turn.bring(&send.blocks(0, members));
         }
         Call::Scan { value, .. } => scan::lay(turn, value),
-        Call::ReduceScatter { dealing, .. } => turn.offer(&dealing.value),
+        Call::ReduceScatter { dealing, .. } => turn.bring(&dealing.value),
         Call::Bcast { .. } | Call::Gather { .. } | Call::Scatter { .. } => {}
     }
 }
@@ -130,35 +139,58 @@ pub(super) fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
     }
 }
 
-/// What the last who arrives does for all, where not all look at all others.
+/// What is done for others where not all look at all: by who speaks, for its group, at its own seat; by the last who arrives, for all, in the middle.
 pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
-    let middle = turn.board.middle();
+    let speaks = turn.meeting == Meeting::Groups;
+    let (seat, joined) = match speaks {
+        true => (turn.me(), turn.board.groups.led_by(turn.me())),
+        false => (turn.board.middle(), 0..turn.members()),
+    };
     match call {
-        Call::Allreduce { value, op, .. } => {
-            combine((turn.board, turn.number), op, value, (0, value.count()), &place_at(turn, middle, value));
+        Call::Allreduce { value, op, .. } if !is_sliced(call, turn.board, turn.meeting) => {
+            // The place of the result is that of the value of who speaks: its own one comes last.
+            let others = Seats { first: joined.start + u32::from(speaks), last: joined.end - 1, step: 1 };
+            let place = place_at(turn, seat, value);
+            if others.first <= others.last {
+                combine((turn.board, turn.number, others), op, value, (0, value.count()), &place);
+                if speaks {
+                    op.combine(value, &place);
+                }
+            }
         }
-        Call::Allgather { all, .. } if is_collected(turn, all) => {
-            let (block, members) = (all.bytes(), turn.members());
-            let together = block * u64::from(members);
-            for member in 0..members {
-                let place = part(turn, middle, together, block * u64::from(member), block);
-                part(turn, member, block, 0, block).copy_to(&place);
+        Call::Allgather { own, all } if is_collected(turn, all) => {
+            let (block, first) = (all.bytes(), joined.start);
+            let together = block * joined.len() as u64;
+            for member in joined {
+                let lying = part(turn, member, block, 0, block);
+                let place = part(turn, seat, together, block * u64::from(member - first), block);
+                (if member == seat { own } else { &lying }).copy_to(&place);
             }
         }
         _ => {}
     }
 }
 
-/// True if the blocks of all are laid side by side by the last who arrives: one copy of all is sooner read by many than each block.
+/// True if blocks are laid side by side, those of all by the last who arrives, those of a group by who speaks for it: one copy of all is sooner read by many than each block. Where each has
+/// a core that is so while blocks have few lines, which lie in notes.
+#[inline]
 fn is_collected(turn: &Turn<'_>, all: &Region) -> bool {
-    let members = turn.members();
-    !turn.is_flat() && all.bytes() * u64::from(members) <= turn.board.room()
+    match turn.meeting {
+        Meeting::Flat => false,
+        Meeting::Groups => is_collected_in_groups(turn.board, all.bytes()),
+        Meeting::Last => all.bytes() * u64::from(turn.members()) <= turn.board.room(),
+    }
+}
+
+#[inline(never)]
+fn is_collected_in_groups(board: &Board, block: u64) -> bool {
+    block <= NOTE_BYTES && block * u64::from(board.groups.size()) <= board.room()
 }
 
 /// True if each member combines but a part of the values, and they meet once more.
-pub(super) fn is_sliced(call: &Call, board: &Board) -> bool {
+pub(super) fn is_sliced(call: &Call, board: &Board, meeting: Meeting) -> bool {
     matches!(call, Call::Allreduce { .. })
-        && is_flat(board)
+        && meeting != Meeting::Last
         && board.members() > 2
         && call.bytes() > COMBINED_BY_ALL
 }
@@ -176,7 +208,7 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         Call::Bcast { data, root } if me != *root => {
             pick(turn, *root, (data.bytes(), 0), data);
         }
-        Call::Allreduce { value, target, .. } if !turn.is_flat() => {
+        Call::Allreduce { value, target, .. } if turn.meeting == Meeting::Last => {
             pick(turn, turn.board.middle(), (value.bytes(), 0), target);
         }
         Call::Allreduce { value, target, op } if members == 2 && op.is_symmetric(value.datatype()) => {
@@ -186,20 +218,25 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             op.combine(own, target);
         }
         Call::Allreduce { value, target, op } => {
-            combine((turn.board, turn.number), op, value, (0, value.count()), target)
+            let (board, number, all) = all_of(turn);
+            let seats = if turn.meeting == Meeting::Groups { board.groups.speakers() } else { all };
+            combine((board, number, seats), op, value, (0, value.count()), target);
         }
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
-            combine((turn.board, turn.number), op, value, (0, value.count()), target);
+            combine(all_of(turn), op, value, (0, value.count()), target);
         }
         Call::ReduceScatter { dealing, op, .. } => {
-            let first = dealing.bounds[me as usize];
-            combine(
-                (turn.board, turn.number),
-                op,
-                &dealing.value,
-                (first, dealing.target.count()),
-                &dealing.target,
-            );
+            let (first, count) = (dealing.bounds[me as usize], dealing.target.count());
+            combine(all_of(turn), op, &dealing.value, (first, count), &dealing.target);
+        }
+        Call::Allgather { all, .. } if turn.meeting == Meeting::Groups && is_collected(turn, all) => {
+            let groups = turn.board.groups;
+            let mut group = groups.led_by(0);
+            while !group.is_empty() {
+                let blocks = all.blocks(group.start, group.len() as u32);
+                pick(turn, group.start, (blocks.bytes(), 0), &blocks);
+                group = groups.led_by(group.end);
+            }
         }
         Call::Allgather { all, .. } if is_collected(turn, all) => {
             let together = all.bytes() * u64::from(members);
@@ -248,10 +285,10 @@ fn combine_by_slices(mut turn: Turn<'_>, value: &Region, target: &Region, op: &O
     let places: smallvec::SmallVec<[Region; 16]> = (0..members).map(place).collect();
     let (first, count) = slice(me);
     let into = target.elements(first, count);
-    combine((turn.board, turn.number), op, value, (first, count), &into);
+    combine(all_of(&turn), op, value, (first, count), &into);
     into.copy_to(&places[me as usize]);
     turn.next()?;
-    turn.publish(me, false);
+    turn.come();
     // Who meets here is not yet done with the rooms of the turn before.
     turn.meet(&mut |_| {})?;
     for member in turn.others() {
@@ -267,10 +304,15 @@ pub(super) fn slice(count: u64, member: u32, members: u32) -> (u64, u64) {
     (first(member), first(member + 1) - first(member))
 }
 
-/// Combines some elements of all values on the board, the highest rank's first, in a place that is none of them. What others wrote is copied before it is
+/// The values of all in a turn.
+fn all_of<'a>(turn: &Turn<'a>) -> (&'a Board, u64, Seats) {
+    (turn.board, turn.number, Seats::all(turn.members()))
+}
+
+/// Combines some elements of the values at some seats of the board in a turn, the highest rank's first, in a place that is none of them. What others wrote is copied before it is
 /// combined: a copy waits for many lines of theirs at once.
-pub(super) fn combine(
-    (board, turn): (&Board, u64),
+fn combine(
+    (board, turn, seats): (&Board, u64, Seats),
     op: &Op,
     like: &Region,
     (first, count): (u64, u64),
@@ -281,10 +323,9 @@ pub(super) fn combine(
     let of = |member: u32, first: u64, count: u64| {
         board.part(member, turn, whole, (first * size, count), datatype)
     };
-    let last = board.members() - 1;
-    of(last, first, count).copy_to(into);
+    of(seats.last, first, count).copy_to(into);
     if count * size <= NOTE_BYTES {
-        for member in (0..last).rev() {
+        for member in seats.before_last() {
             op.combine(&of(member, first, count), into);
         }
         return;
@@ -294,7 +335,7 @@ pub(super) fn combine(
     for at in (0..count).step_by(each as usize) {
         let many = each.min(count - at);
         let operand = aside.region(many, datatype);
-        for member in (0..last).rev() {
+        for member in seats.before_last() {
             of(member, first + at, many).copy_to(&operand);
             op.combine(&operand, &into.elements(at, many));
         }

@@ -84,7 +84,7 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u
         }
         Call::Gather { own, all: Some(all), .. } => {
             turn.failed = misfit(own, all, comm);
-            board.enter_slot(turn.number, slots);
+            board.reuse.enter_slot(turn.number, slots);
             for member in turn.others() {
                 turn.await_data(member)?;
             }
@@ -125,7 +125,7 @@ fn fill(turn: &mut Turn<'_>, slot: &Slot, from: u64, data: &Region) -> Result<()
 
 /// Takes from byte `from` on of what the root has filled it with.
 fn take(turn: &mut Turn<'_>, slot: &Slot, root: u32, from: u64, into: &Region) -> Result<()> {
-    turn.board.enter_slot(turn.number, slot.slots);
+    turn.board.reuse.enter_slot(turn.number, slot.slots);
     turn.await_data(root)?;
     if turn.failed.is_none() {
         slot.part(turn, from, into.bytes()).copy_to(into);

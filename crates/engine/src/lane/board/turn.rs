@@ -12,8 +12,9 @@ use crate::schedule::{Builder, Call, Identity};
 use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
-use crate::values::memory::board::{Board, HallWay, Said};
+use crate::values::memory::board::{Board, Said};
 use crate::values::memory::hall::step;
+use crate::values::memory::reuse::HallWay;
 use crate::values::memory::{Region, turns};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
@@ -25,12 +26,37 @@ const ROOMFUL: u64 = 16 << 10;
 /// Rounds of a wait in which a member that shares its core yields: each is a turn for those who are late, and to be woken costs as much as several.
 pub(super) const YIELDS: u32 = 512;
 
-/// Members of a board who look at each other's notes; where there are more, or cores are shared, the last who arrives lets the others go on.
+/// Members of a board with a core each who all look at each other's notes; where there are more, one of each group does.
 const FLAT: u32 = 16;
 
-/// True if members of a board look at each other's notes.
-pub(super) fn is_flat(board: &Board) -> bool {
-    board.ways.own_cores && board.members() <= FLAT
+/// How the members of a board meet in a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Meeting {
+    /// Each looks at the notes of all others.
+    Flat,
+    /// One of each group looks at the notes of its group, and publishes its own when these are there; all look at those.
+    Groups,
+    /// All raise one counter, and the last who arrives lets the others go on: so each runs once, where cores are shared.
+    Last,
+}
+
+impl Meeting {
+    /// Where all wait until they have met.
+    fn waiting(board: &Board) -> Meeting {
+        match board.ways.own_cores {
+            true if board.members() <= FLAT => Meeting::Flat,
+            true => Meeting::Groups,
+            false => Meeting::Last,
+        }
+    }
+
+    /// Where they may do something else meanwhile: one who speaks might, while its group has long come, and all others would wait for it.
+    pub fn under_way(board: &Board) -> Meeting {
+        match Meeting::waiting(board) {
+            Meeting::Groups => Meeting::Last,
+            other => other,
+        }
+    }
 }
 
 impl Lane {
@@ -66,16 +92,17 @@ pub(super) struct Turn<'a> {
     /// The bytes that all members agree on.
     bytes: u64,
     identity: Identity,
+    pub meeting: Meeting,
     pub failed: Option<Error>,
 }
 
 impl<'a> Turn<'a> {
-    /// Begins the next turn.
+    /// Begins the next turn, of a collective that waits.
     pub fn begin((lane, comm, board): (&'a Lane, &'a Comm, &'a Board), call: &Call) -> Turn<'a> {
         let context = comm.context().collective();
         let (name, bytes, number) = (call.name(), call.agreed_bytes(), Builder::next_number(comm));
         let identity = Identity { name, context, number, bytes };
-        Turn::at((lane, comm, board), call, identity, board.next_turn())
+        Turn::at((lane, comm, board), call, identity, (board.next_turn(), Meeting::waiting(board)))
     }
 
     /// A turn that was begun.
@@ -83,7 +110,7 @@ impl<'a> Turn<'a> {
         (lane, comm, board): (&'a Lane, &'a Comm, &'a Board),
         call: &Call,
         identity: Identity,
-        number: u64,
+        (number, meeting): (u64, Meeting),
     ) -> Turn<'a> {
         Turn {
             lane,
@@ -93,6 +120,7 @@ impl<'a> Turn<'a> {
             kind: call.which().kind(),
             bytes: call.bytes(),
             identity,
+            meeting,
             failed: None,
         }
     }
@@ -116,15 +144,15 @@ impl<'a> Turn<'a> {
         &self.lane.schedules.byte
     }
 
-    /// True if members look at each other's notes.
-    pub fn is_flat(&self) -> bool {
-        is_flat(self.board)
+    /// True if this member speaks for its group.
+    pub fn speaks(&self) -> bool {
+        self.meeting == Meeting::Groups && self.board.groups.speaks(self.me())
     }
 
     /// Waits until this member may lay so many bytes down.
     pub fn make_room(&self, bytes: u64) -> Result<()> {
-        let needed = self.board.needs(self.number, bytes);
-        if self.board.is_passed(needed) {
+        let needed = self.board.reuse.needs(self.number, bytes);
+        if self.board.reuse.is_passed(needed) {
             return Ok(());
         }
         self.free(needed)
@@ -134,7 +162,7 @@ impl<'a> Turn<'a> {
     #[cold]
     fn free(&self, turn: u64) -> Result<()> {
         self.pass(turn)?;
-        self.wait_for(self.me(), &|| self.board.is_closed(turn))
+        self.wait_for(self.me(), &|| self.board.reuse.is_closed(turn))
     }
 
     /// Waits until all others are done with a turn.
@@ -145,22 +173,22 @@ impl<'a> Turn<'a> {
             self.wait(member, || self.board.done(member) >= turn)?;
             least = least.min(self.board.done(member));
         }
-        self.board.has_passed(least);
+        self.board.reuse.has_passed(least);
         Ok(())
     }
 
     /// True if this member may lay so many bytes down: as [`make_room`](Turn::make_room), but it never waits.
     pub fn has_room(&self, bytes: u64) -> bool {
-        self.is_passed(self.board.needs(self.number, bytes))
+        self.is_passed(self.board.reuse.needs(self.number, bytes))
     }
 
     /// True if all are done with a turn. Never waits.
     fn is_passed(&self, turn: u64) -> bool {
-        if !self.board.is_passed(turn) {
+        if !self.board.reuse.is_passed(turn) {
             let least = self.others().map(|member| self.board.done(member)).min();
-            self.board.has_passed(least.unwrap_or(u64::MAX));
+            self.board.reuse.has_passed(least.unwrap_or(u64::MAX));
         }
-        self.board.is_passed(turn)
+        self.board.reuse.is_passed(turn)
     }
 
     /// Waits until all others are done with this turn.
@@ -172,27 +200,31 @@ impl<'a> Turn<'a> {
     /// reduction.
     pub fn enter_hall(&self, is_reduction: bool) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.enter_hall(self.number);
+        let before = self.board.reuse.enter_hall(self.number);
         let is_free = before.way == HallWay::Reduction && is_reduction;
-        if is_free || self.board.is_passed(before.turn) { Ok(()) } else { self.free(before.turn) }
+        if is_free || self.board.reuse.is_passed(before.turn) { Ok(()) } else { self.free(before.turn) }
     }
 
     /// As [`enter_hall`](Turn::enter_hall) for a reduction, but it never waits: true if this member has entered.
     pub fn try_enter_hall(&self) -> bool {
-        let before = self.board.hall_use();
+        let before = self.board.reuse.hall_use();
         // A later turn that has failed waits for this one.
         let is_free =
             before.way == HallWay::Reduction || before.turn >= self.number || self.is_passed(before.turn);
         let enters = is_free && self.has_room(0);
         if enters {
-            self.board.enter_hall(self.number);
+            self.board.reuse.enter_hall(self.number);
         }
         enters
     }
 
     /// Waits until the long collectives that this member has begun before, and that go on while it makes progress, are done.
     pub fn wait_in_line(&self) -> Result<()> {
-        if self.board.has_line() { self.wait_for(self.me(), &|| !self.board.has_line()) } else { Ok(()) }
+        if self.board.reuse.has_line() {
+            self.wait_for(self.me(), &|| !self.board.reuse.has_line())
+        } else {
+            Ok(())
+        }
     }
 
     /// Publishes that this member has come to a phase of a long collective.
@@ -215,18 +247,18 @@ impl<'a> Turn<'a> {
     /// Before this member fills a slot of the hall, one of so many, and publishes a note: waits until all others are done with what lay there.
     pub fn enter_slot(&self, slots: u64) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.enter_slot(self.number, slots);
-        if self.board.is_passed(before) { Ok(()) } else { self.free(before) }
+        let before = self.board.reuse.enter_slot(self.number, slots);
+        if self.board.reuse.is_passed(before) { Ok(()) } else { self.free(before) }
     }
 
     /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
     pub fn enter_chain(&self) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.needs_for_chain(self.number);
-        if !self.board.is_passed(before) {
+        let before = self.board.reuse.needs_for_chain(self.number);
+        if !self.board.reuse.is_passed(before) {
             self.free(before)?;
         }
-        self.board.enter_chain(self.number);
+        self.board.reuse.enter_chain(self.number);
         Ok(())
     }
 
@@ -236,22 +268,45 @@ impl<'a> Turn<'a> {
     }
 
     /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
+    #[inline(never)]
     pub fn offer(&self, data: &Region) {
-        if self.failed.is_none() {
-            self.board.lay_down(self.me(), self.number, data);
-        }
+        self.lay_down(data);
         self.publish(self.me(), self.failed.is_some());
     }
 
-    /// Publishes what was laid down at a seat.
+    /// The same for a [meeting](Turn::meet).
     #[inline(never)]
+    pub fn bring(&self, data: &Region) {
+        self.lay_down(data);
+        self.come();
+    }
+
+    fn lay_down(&self, data: &Region) {
+        if self.failed.is_none() {
+            self.board.lay_down(self.me(), self.number, data);
+        }
+    }
+
+    /// Before a [meeting](Turn::meet): publishes that this member has come, unless it speaks for its group, and does so when that has.
+    pub fn come(&self) {
+        if !self.speaks() {
+            self.publish(self.me(), self.failed.is_some());
+        }
+    }
+
+    /// Publishes what was laid down at a seat.
     pub fn publish(&self, seat: u32, failed: bool) {
         self.publish_as(self.kind, seat, failed);
     }
 
     /// The same by the mark of another kind.
     pub fn publish_as(&self, kind: u8, seat: u32, failed: bool) {
-        self.board.publish(seat, self.number, kind, Said { bytes: self.bytes, failed });
+        self.publish_said(kind, seat, Said { failed, ..Said::of(self.bytes) });
+    }
+
+    #[inline(never)]
+    fn publish_said(&self, kind: u8, seat: u32, said: Said) {
+        self.board.publish(seat, self.number, kind, said);
         self.wake(seat);
     }
 
@@ -285,7 +340,7 @@ impl<'a> Turn<'a> {
     pub fn await_data_or_end(&mut self, member: u32) -> Result<()> {
         self.wait(member, || self.board.shows(member, self.number, self.kind) || self.is_done(member))?;
         if !self.sees(member) && self.failed.is_none() {
-            self.note_misfit(member, Said { bytes: 0, failed: true });
+            self.note_misfit(member, Said { failed: true, ..Said::of(0) });
         }
         Ok(())
     }
@@ -302,7 +357,7 @@ impl<'a> Turn<'a> {
     /// Compares what a note says that is there with what is expected.
     pub fn inspect(&mut self, member: u32) {
         let said = self.board.said(member, self.number);
-        if said != (Said { bytes: self.bytes, failed: false }) && self.failed.is_none() {
+        if (said.bytes != self.bytes || said.failed) && self.failed.is_none() {
             self.note_misfit(member, said);
         }
     }
@@ -361,22 +416,50 @@ impl<'a> Turn<'a> {
         (1..members).map(move |step| (me + step) % members)
     }
 
-    /// Waits until all have published, and learns of those who failed. Where not all look at all others, the last who arrives does `last` before it lets the others go on.
+    /// Waits until all have [come](Turn::come), and learns of those who failed. Where not all look at all others, who speaks for its group, or the last who arrives, does `join` before it lets the others go on.
     #[inline(never)]
-    pub fn meet(&mut self, last: &mut dyn FnMut(&mut Self)) -> Result<()> {
-        if self.is_flat() {
-            for member in self.others() {
-                self.await_data(member)?;
+    pub fn meet(&mut self, join: &mut dyn FnMut(&mut Self)) -> Result<()> {
+        match self.meeting {
+            Meeting::Groups => return self.meet_in_groups(join),
+            Meeting::Last if !self.board.is_last(self.number) => {
+                self.await_note(self.board.middle())?;
+                self.is_let_go_on();
+                return Ok(());
             }
-        } else if self.board.is_last(self.number) {
-            for member in self.others() {
-                self.await_data(member)?;
-            }
-            self.let_go_on(last);
-        } else {
-            self.await_note(self.board.middle())?;
-            self.is_let_go_on();
+            Meeting::Flat | Meeting::Last => {}
         }
+        for member in self.others() {
+            self.await_data(member)?;
+        }
+        if self.meeting == Meeting::Last {
+            self.let_go_on(join);
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn meet_in_groups(&mut self, join: &mut dyn FnMut(&mut Self)) -> Result<()> {
+        let (me, groups, failed) = (self.me(), self.board.groups, self.failed.is_some());
+        let mut met = (self, false);
+        groups.meet(me, &mut met, Turn::see, |(turn, _)| {
+            if turn.failed.is_none() {
+                join(turn);
+            }
+            let spoilt = turn.failed.is_some();
+            turn.publish_said(turn.kind, me, Said { bytes: turn.bytes, failed, spoilt });
+        })?;
+        let (turn, spoilt) = met;
+        if spoilt {
+            turn.inspect_all();
+        }
+        Ok(())
+    }
+
+    /// Waits for one of this member's group, or one who speaks for another: learns whether somebody there has failed.
+    #[inline(never)]
+    fn see((turn, spoilt): &mut (&mut Self, bool), member: u32) -> Result<()> {
+        turn.await_data(member)?;
+        *spoilt |= turn.board.said(member, turn.number).spoilt;
         Ok(())
     }
 
@@ -393,21 +476,27 @@ impl<'a> Turn<'a> {
         let middle = self.board.middle();
         let is_let = self.board.shows(middle, self.number, self.kind);
         if is_let && self.board.said(middle, self.number).failed {
-            self.others().for_each(|member| self.inspect(member));
+            self.inspect_all();
         }
         is_let
     }
 
+    /// One of the others has failed: who, is to be seen in their notes, which are all there.
+    #[cold]
+    fn inspect_all(&mut self) {
+        self.others().for_each(|member| self.inspect(member));
+    }
+
     /// All have begun this turn, so they are done with the one before, unless they left it open.
     pub fn has_met(&self) {
-        self.board.has_met(self.number);
+        self.board.reuse.has_met(self.number);
     }
 
     /// This member is done.
     pub fn finish(self) -> Result<()> {
         if self.failed.is_some() {
             // Members who disagree may have taken this turn in another form.
-            self.board.enter_hall(self.number);
+            self.board.reuse.enter_hall(self.number);
         }
         self.board.finish(self.number);
         self.wake(self.me());

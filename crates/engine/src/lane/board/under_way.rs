@@ -14,7 +14,7 @@ use crate::lane::board::call::Form;
 use crate::lane::board::phases;
 use crate::lane::board::scan;
 use crate::lane::board::short::{self, Awaits};
-use crate::lane::board::turn::{Turn, YIELDS};
+use crate::lane::board::turn::{Meeting, Turn, YIELDS};
 use crate::schedule::{Boarding, Builder, Call, Schedule, Stage, Step, Steps, Taken};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
@@ -75,20 +75,21 @@ impl Lane {
             Some(now) => now,
             None => {
                 let turn = board.next_turn();
-                board.leave_open(turn);
+                board.reuse.leave_open(turn);
                 boarded.set(boarded.get() + 1);
                 if form.is_some() {
-                    board.line_up(turn);
+                    board.reuse.line_up(turn);
                 }
                 let stage = if form.is_some() { Stage::Line } else { Stage::Room };
                 Taken { turn, stage, failed: None }
             }
         };
-        let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), now.turn);
+        let number = (now.turn, Meeting::under_way(board));
+        let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), number);
         if let Err(fault) = self.core.borrow_mut().check_fault(self.fabric()) {
             boarded.set(boarded.get() - 1);
             if form.is_some() {
-                board.leave_line(now.turn);
+                board.reuse.leave_line(now.turn);
                 turn.withdraw(now.turn);
             }
             return Err(fault);
@@ -106,7 +107,7 @@ impl Lane {
             None => {
                 boarded.set(boarded.get() - 1);
                 if form.is_some() {
-                    board.leave_line(turn.number);
+                    board.reuse.leave_line(turn.number);
                 } else {
                     short::take(&turn, &boarding.call);
                 }
@@ -178,7 +179,7 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
 /// What a member waits for that has published its note, and that meets the others.
 pub(super) fn meeting(turn: &Turn<'_>) -> Stage {
     match () {
-        () if turn.is_flat() => Stage::All(0),
+        () if turn.meeting == Meeting::Flat => Stage::All(0),
         () if turn.board.is_last(turn.number) => Stage::Last(0),
         () => Stage::Middle,
     }

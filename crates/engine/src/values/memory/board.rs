@@ -9,7 +9,7 @@
 //! publishes the note's mark: turn and kind. Others read what lies under the mark that they expect. The *middle* is a seat that the last who arrives writes to.
 //!
 //! **Invariant:** what was laid down in a turn stays until all members are done with that turn. A member says of itself that it is done, and lays something down in a note
-//! or room only when all are done with the turn that used it before ([`Board::needs`]): so one reads what nobody writes, and this file's copies are safe to call. In a *chain* a
+//! or room only when all are done with the turn that used it before ([`Reuse::needs`]): so one reads what nobody writes, and this file's copies are safe to call. In a *chain* a
 //! member's rooms are slots for pieces that the next member alone reads, and that may be written over when it has.
 
 use alloc::rc::Rc;
@@ -20,7 +20,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use fabric::{Fabric, Key, PortalError};
 use smallvec::SmallVec;
 
+use super::groups::Groups;
 use super::hall::{Hall, turn_of};
+use super::reuse::Reuse;
 use super::{lines, turns};
 use crate::values::datatype::Datatype;
 use crate::values::memory::{Kernel, Region};
@@ -39,10 +41,10 @@ const NOTES_LEAST: u64 = 32;
 const NOTES_TOGETHER: usize = 4 << 20;
 
 /// Rooms of a seat.
-const ROOMS: u64 = 4;
+pub(super) const ROOMS: u64 = 4;
 
 /// Slots for the pieces of a chain in the rooms of a seat.
-const SLOTS: u64 = 2 * ROOMS;
+pub(super) const SLOTS: u64 = 2 * ROOMS;
 
 /// Bytes that fit into a note.
 pub(crate) const NOTE_BYTES: u64 = 112;
@@ -102,17 +104,26 @@ pub(crate) struct Said {
     pub bytes: u64,
     /// The member has failed, and takes part without data.
     pub failed: bool,
+    /// So has one of those for whom it speaks, or expects other bytes.
+    pub spoilt: bool,
 }
 
 const FAILED: u64 = 1 << 63;
+const SPOILT: u64 = 1 << 62;
 
 impl Said {
+    /// What a member says that has not failed.
+    #[inline]
+    pub const fn of(bytes: u64) -> Said {
+        Said { bytes, failed: false, spoilt: false }
+    }
+
     fn to_word(self) -> u64 {
-        self.bytes | if self.failed { FAILED } else { 0 }
+        self.bytes | if self.failed { FAILED } else { 0 } | if self.spoilt { SPOILT } else { 0 }
     }
 
     fn of_word(word: u64) -> Said {
-        Said { bytes: word & !FAILED, failed: word & FAILED != 0 }
+        Said { bytes: word & !(FAILED | SPOILT), failed: word & FAILED != 0, spoilt: word & SPOILT != 0 }
     }
 }
 
@@ -128,20 +139,12 @@ pub(crate) struct Board {
     room: u64,
     seat_bytes: usize,
     first_seat: *mut u8,
+    /// In which many members with a core each meet.
+    pub groups: Groups,
     /// Turns that this member has begun.
     turn: Cell<u64>,
-    /// A turn that all members are known to be done with.
-    known: Cell<u64>,
-    hall_use: Cell<HallUse>,
-    chain_use: Cell<ChainUse>,
-    row: Cell<Row>,
-    /// Turns that this member has left open, in their order, and the last that it is done with.
-    open: RefCell<SmallVec<[u64; 4]>>,
-    finished: Cell<u64>,
-    /// Those of them that are long, and go on one after the other.
-    line: RefCell<SmallVec<[u64; 4]>>,
-    /// The first and the last turn that was left open since all were known to be done with such.
-    loose: Cell<(u64, u64)>,
+    /// When its memory may be used again.
+    pub reuse: Reuse,
     /// What all members can do, as they have agreed.
     pub ways: Ways,
     ended: Rc<Ended>,
@@ -160,47 +163,6 @@ pub(crate) struct Ways {
     pub light: bool,
     /// There is a hall behind the seats.
     pub hall: bool,
-}
-
-/// How a hall was last used.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct HallUse {
-    pub turn: u64,
-    pub way: HallWay,
-    /// The last turn before that, and before those right before it that used it in the same way.
-    other: u64,
-}
-
-/// What may follow without a wait depends on it.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) enum HallWay {
-    /// Nothing is known of its places.
-    #[default]
-    Pieces,
-    /// All have combined values there. Then its places are free for the next values, except the result's, which is free when all have come again.
-    Reduction,
-    /// One of so many slots was filled: those of other turns are free, or are what these have filled.
-    Slots(u64),
-}
-
-/// How the rooms of this member were last used by chains.
-#[derive(Clone, Copy, Default, Debug)]
-struct ChainUse {
-    /// The last turn that was one, and the last before it and those right before it that was none.
-    turn: u64,
-    other: u64,
-    /// The last step in which each slot was used.
-    slots: [u64; SLOTS as usize],
-}
-
-/// Blocking scans, in one turn right after the other: from the second on a member's notes are read by the next one alone.
-#[derive(Clone, Copy, Default, Debug)]
-struct Row {
-    /// The first of them, of which all after a member may read its note, and the last.
-    first: u64,
-    last: u64,
-    /// A turn that the next member is known to be done with.
-    passed: u64,
 }
 
 /// Boards that this rank has left, until their memory is given back.
@@ -291,15 +253,9 @@ impl Board {
             room: Board::room_of(members),
             seat_bytes: Board::seat_bytes(members),
             first_seat: base.wrapping_add(Board::seats(members)),
+            groups: Groups::of(members),
             turn: Cell::new(0),
-            known: Cell::new(0),
-            hall_use: Cell::default(),
-            chain_use: Cell::default(),
-            row: Cell::default(),
-            open: RefCell::default(),
-            finished: Cell::new(0),
-            line: RefCell::default(),
-            loose: Cell::default(),
+            reuse: Reuse::new(Board::notes_of(members)),
             ways,
             ended,
         }
@@ -314,7 +270,9 @@ impl Board {
         self.room
     }
 
+    /// The hall, where cores are shared: so those who use it never meet in groups.
     pub fn hall(&self) -> Option<Hall> {
+        debug_assert!(!(self.ways.hall && self.ways.own_cores), "a hall, and a core for each");
         self.ways.hall.then(|| Hall::new(self.base.wrapping_add(Board::bytes(self.members)), self.members))
     }
 
@@ -335,97 +293,10 @@ impl Board {
         self.turn.get()
     }
 
-    /// The turn that all must be done with before this member may lay so many bytes down.
-    pub fn needs(&self, turn: u64, bytes: u64) -> u64 {
-        if bytes <= NOTE_BYTES {
-            turn.saturating_sub(self.notes)
-        } else {
-            // A chain uses all rooms, when all are done with what was begun before it.
-            let chain = self.chain_use.get().turn;
-            turn.saturating_sub(ROOMS).max(if chain < turn { chain } else { 0 })
-        }
-    }
-
-    /// True if all are known to be done with a turn.
-    #[inline]
-    pub fn is_passed(&self, turn: u64) -> bool {
-        self.known.get() >= turn && (self.loose.get().1 == 0 || self.is_closed(turn))
-    }
-
-    /// True if this member is done with a turn and those before, if it has left any open: it may not have looked yet at what all others are done with.
-    pub fn is_closed(&self, turn: u64) -> bool {
-        self.open.borrow().first().is_none_or(|first| *first > turn)
-    }
-
-    /// This member has learnt that all others are done with a turn.
-    #[inline]
-    pub fn has_passed(&self, turn: u64) {
-        self.known.set(self.known.get().max(turn));
-    }
-
-    /// This member uses the hall in this turn, or cannot tell whether others do. When it was used before.
-    pub fn enter_hall(&self, turn: u64) -> HallUse {
-        self.hall_use.replace(HallUse { turn, ..HallUse::default() })
-    }
-
-    /// How the hall was last used.
-    pub fn hall_use(&self) -> HallUse {
-        self.hall_use.get()
-    }
-
-    /// All members have combined their values in the hall in this turn, and know it of each other.
-    pub fn has_reduced(&self, turn: u64) {
-        self.hall_use.set(HallUse { turn, way: HallWay::Reduction, other: 0 });
-    }
-
-    /// A slot of the hall is used in this turn, one of so many. The turn that all must be done with before anybody fills it.
-    pub fn enter_slot(&self, turn: u64, slots: u64) -> u64 {
-        let (used, way) = (self.hall_use.get(), HallWay::Slots(slots));
-        let other = if used.way == way { used.other } else { used.turn };
-        self.hall_use.set(HallUse { turn, way, other });
-        other.max(turn.saturating_sub(slots))
-    }
-
-    /// The turn that all must be done with before this member may lay down a piece of a chain in this turn.
-    pub fn needs_for_chain(&self, turn: u64) -> u64 {
-        let before = self.chain_use.get();
-        if before.turn + 1 == turn { before.other } else { turn - 1 }
-    }
-
-    /// This turn is a chain, and all are done with what [it needs](Board::needs_for_chain): until then, what was begun before may still wait for room among the pieces of an earlier one.
-    pub fn enter_chain(&self, turn: u64) {
-        let other = self.needs_for_chain(turn);
-        self.chain_use.set(ChainUse { turn, other, ..self.chain_use.get() });
-    }
-
-    /// This turn is a blocking scan, of whatever length: that is what members agree on who do not on the length.
-    pub fn enter_row(&self, turn: u64) {
-        let row = self.row.get();
-        self.row.set(Row { first: if row.last + 1 == turn { row.first } else { turn }, last: turn, ..row });
-    }
-
-    /// True if this turn is a blocking scan, and so was the one before.
-    pub fn is_in_row(&self, turn: u64) -> bool {
-        let row = self.row.get();
-        row.last == turn && row.first < turn
-    }
-
-    /// The turn that the next member must be done with before this one may lay down its prefix in this turn, a scan of a few bytes; none if all others must be done with what lay there.
-    #[inline]
-    pub fn needs_of_next(&self, turn: u64) -> Option<u64> {
-        let (row, before) = (self.row.get(), turn.saturating_sub(self.notes));
-        (row.last + 1 >= turn && before > row.first).then_some(before)
-    }
-
     /// True if the next member is done with a turn.
     #[inline]
     pub fn is_passed_by_next(&self, turn: u64) -> bool {
-        let mut row = self.row.get();
-        if row.passed < turn {
-            row.passed = self.done(self.me + 1);
-            self.row.set(row);
-        }
-        row.passed >= turn
+        self.reuse.is_passed_by_next(turn, || self.done(self.me + 1))
     }
 
     /// Bytes of a piece of a chain.
@@ -442,16 +313,9 @@ impl Board {
 
     /// True if the next member does not need what lies in the slot of a piece.
     pub fn is_free(&self, piece: u64) -> bool {
-        let used = self.chain_use.get().slots[(piece % SLOTS) as usize];
+        let used = self.reuse.filled_in(piece);
         let next = self.standing(self.me + 1);
         turns::reached(&next.taken) >= used || turns::reached(&next.done) >= turn_of(used)
-    }
-
-    /// This member fills the slot of a piece in this step.
-    pub fn fill(&self, piece: u64, step: u64) {
-        let mut chain = self.chain_use.get();
-        chain.slots[(piece % SLOTS) as usize] = step;
-        self.chain_use.set(chain);
     }
 
     /// The last piece of a chain that a member has laid down.
@@ -473,43 +337,7 @@ impl Board {
     /// This member is done with a turn; others learn of it when it is done with all before that too.
     #[inline]
     pub fn finish(&self, turn: u64) {
-        let done = if self.loose.get().1 == 0 { turn } else { self.close(turn) };
-        self.show(&self.standing(self.me).done, done);
-    }
-
-    #[cold]
-    fn close(&self, turn: u64) -> u64 {
-        let mut open = self.open.borrow_mut();
-        open.retain(|other| *other != turn);
-        self.finished.set(self.finished.get().max(turn));
-        open.first().map_or(self.finished.get(), |first| first - 1)
-    }
-
-    /// This member leaves a turn open, and may begin others before it is done with it; so do all members.
-    #[cold]
-    pub fn leave_open(&self, turn: u64) {
-        self.open.borrow_mut().push(turn);
-        let (first, last) = self.loose.get();
-        self.loose.set((if self.is_passed(last) { turn } else { first }, turn));
-        self.finished.set(self.finished.get().max(turn - 1));
-    }
-
-    /// A turn that is left open is long: it goes on when those before it are done.
-    pub fn line_up(&self, turn: u64) {
-        self.line.borrow_mut().push(turn);
-    }
-
-    pub fn is_first_in_line(&self, turn: u64) -> bool {
-        self.line.borrow().first() == Some(&turn)
-    }
-
-    pub fn has_line(&self) -> bool {
-        !self.line.borrow().is_empty()
-    }
-
-    /// It is done, or given up.
-    pub fn leave_line(&self, turn: u64) {
-        self.line.borrow_mut().retain(|other| *other != turn);
+        self.show(&self.standing(self.me).done, self.reuse.finish(turn));
     }
 
     /// The last phase of a long collective that a member has come to.
@@ -517,14 +345,7 @@ impl Board {
         &self.standing(member).phase
     }
 
-    /// All members have begun a turn: they are done with the ones before, except those that they may have left open.
-    #[inline]
-    pub fn has_met(&self, turn: u64) {
-        let (first, last) = self.loose.get();
-        self.has_passed(if self.is_passed(last) { turn - 1 } else { (turn - 1).min(first - 1) });
-    }
-
-    /// Copies data to a seat, for a turn. All members are [done](Board::needs) with what lay there.
+    /// Copies data to a seat, for a turn. All members are [done](Reuse::needs) with what lay there.
     #[inline]
     pub fn lay_down(&self, seat: u32, turn: u64, data: &Region) {
         let bytes = data.bytes();

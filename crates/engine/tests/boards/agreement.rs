@@ -1,0 +1,108 @@
+//! Members who disagree on a length, and members who fail: all are told, and go on.
+
+use corelace_engine::Error;
+
+use crate::calls::*;
+use crate::support::run;
+
+#[test]
+fn a_member_that_expects_other_bytes_leaves_it_to_the_form_that_tells_of_it() {
+    run(2, WAYS[0].1, |rank| {
+        let comm = rank.world();
+        warm_up(rank, comm);
+        let mut values = vec![5; 4];
+        if comm.rank() == 0 {
+            assert!(rank.bcast_at_once(bytes(&mut values[..3]), 0, comm));
+        } else {
+            assert!(!rank.bcast_at_once(bytes(&mut values), 0, comm));
+            let error = rank.bcast(&room(&mut values, 4), 0, comm).unwrap().wait().unwrap_err();
+            assert!(matches!(error, Error::Short { source: 0, received: 24, expected: 32 }), "{error}");
+        }
+        assert!(!rank.bcast_at_once(bytes(&mut values), 2, comm), "there is no rank 2");
+        rank.barrier(comm).unwrap().wait().unwrap();
+    });
+}
+
+#[test]
+fn members_who_disagree_on_the_length_are_told_and_go_on() {
+    // Lengths of one form, and of two: in notes, where the data lie, and through a hall.
+    for (few, many) in [(3, 4), (3, 9000), (9000, 40_000)] {
+        for (members, habits) in WAYS {
+            run(members, habits, |rank| {
+                let comm = rank.world();
+                warm_up(rank, comm);
+                let me = comm.rank();
+                let count = if me == 0 { few } else { many };
+                let (own, mut values) = (vec![1; many], vec![0; many]);
+                let (less, more) = (few as u64 * 8, many as u64 * 8);
+                for is_blocking in [true, false] {
+                    let plan =
+                        rank.allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm);
+                    let ended = match is_blocking {
+                        true => plan.unwrap().wait(),
+                        false => plan.unwrap().start().and_then(|request| rank.wait(request)).map(|_| ()),
+                    };
+                    match ended {
+                        Err(Error::Short { received, expected, source: 0 })
+                            if me != 0 && (received, expected) == (less, more) => {}
+                        Err(Error::Truncated { received, capacity, .. })
+                            if me == 0 && (received, capacity) == (more, less) => {}
+                        other => panic!("{other:?} at {me} of {members}"),
+                    }
+                }
+                for root in [0, 1] {
+                    let got = rank.bcast(&room(&mut values, count), root, comm).unwrap().wait();
+                    // The root learns of it where it helps the other one of two.
+                    let is_right = got.is_ok() == ((me == 0) == (root == 0)) || me == root;
+                    assert!(is_right, "{got:?} of {root} at {me}");
+                }
+                let ended = rank
+                    .scan(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
+                    .unwrap()
+                    .wait();
+                // The first one waits for nobody, and all others depend on it.
+                assert_eq!(ended.is_ok(), me == 0, "{ended:?} at {me} of {members}");
+                for count in [300, 40_000] {
+                    for which in [Which::Scan, Which::Allreduce, Which::Bcast, Which::Exscan] {
+                        check(
+                            rank,
+                            comm,
+                            Call { form: Form::Blocking, which, count, root: 0, in_place: true, seed: 9 },
+                        );
+                    }
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
+    for (members, habits) in WAYS {
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let own = vec![1; 9000];
+            // One that speaks for its group, where there are such, and others.
+            for (count, culprit) in [(2, 1), (2, 0), (2, members - 1), (9000, 1), (9000, 0)] {
+                let mut values = vec![0; count * members as usize];
+                let given = if comm.rank() == culprit { count - 1 } else { count };
+                let ended =
+                    rank.allgather(Some(&out(&own, given)), &room(&mut values, count), comm).unwrap().wait();
+                assert!(ended.is_err(), "{ended:?}");
+                check(
+                    rank,
+                    comm,
+                    Call {
+                        form: Form::Blocking,
+                        which: Which::Allgather,
+                        count,
+                        root: 0,
+                        in_place: false,
+                        seed: 3,
+                    },
+                );
+            }
+        });
+    }
+}
