@@ -129,6 +129,30 @@ fn long_messages_are_offered_and_go_in_letters_by_turns_to_see_what_is_quicker()
 }
 
 #[test]
+fn long_messages_around_a_ring_find_their_way_though_nobody_hears_from_whom_it_sends_to() {
+    const BYTES: usize = 1000;
+    run(3, FRESH, |rank| {
+        let me = rank.world().rank();
+        let mut before = 0;
+        for round in 0..30 {
+            let data = pattern(me as usize + round, BYTES);
+            let sent =
+                rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank((me + 1) % 3), tag(7), rank.world());
+            let left = (me + 2) % 3;
+            let (data, _) = receive(rank, BYTES, Source::Rank(left), is(7)).unwrap();
+            assert_eq!(data, pattern(left as usize + round, BYTES), "round {round}");
+            rank.wait(sent.unwrap()).unwrap();
+            if round == 19 {
+                before = letters_posted();
+            }
+        }
+        // All three, in ten rounds by which some may be ahead by one: 3 x 11 pieces in each, or 3 x 2 letters if they were offered.
+        let posted = letters_posted() - before;
+        assert!(posted > 3 * 11 * 8, "{posted} letters");
+    });
+}
+
+#[test]
 fn receives_announce_themselves_once_messages_come_without_any_that_go() {
     const BYTES: usize = 1000;
     run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {

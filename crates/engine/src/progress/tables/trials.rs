@@ -2,7 +2,7 @@
 //!
 //! What a long message costs is not seen where it is moved alone. If its receiver reads the sender's memory, the sender's next stores to it have to take every line back, and if the sender
 //! writes the receiver's, so have the receiver's loads: that time is the program's, and no clock around a copy shows it. What shows all of it is the time from one turn to the next.
-//! A *turn* is what a rank sends to a peer between two messages from it: one message of an exchange or of a round trip, or all those that a peer answers at once. So turns
+//! A *turn* is what a rank sends to a peer until it has heard from it, or has got a long message from anybody: one message of an exchange, of a round trip or around a ring, or all those that a peer answers at once. So turns
 //! of either way are timed, the quickest of a few counts, and the quicker way stays for a while, longer if it wins again, and not so long if it becomes slower.
 //!
 //! Where both send long messages to each other neither can find out alone what suits both: each would see half of it. So the one of the lower number tries, and the other does what it has seen come.
@@ -41,7 +41,7 @@ struct State {
     trials: [Trial; CLASSES],
     /// When the turn began.
     begun: u64,
-    /// Messages from the peer that had arrived by then.
+    /// Messages that end turns and had arrived by then.
     seen: u64,
     /// Bytes of the turn.
     bytes: u64,
