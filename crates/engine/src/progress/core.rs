@@ -72,7 +72,7 @@ pub(crate) struct Core {
     /// Messages that came before their receives.
     pub early: u64,
     /// Messages that came, or were offered, and might have gone either way (see `fresh`).
-    pub long_seen: u64,
+    pub long_seen: u32,
     /// Whoever watches this rank.
     pub watch: Option<Box<Watch>>,
     /// Whoever has watched and will again.

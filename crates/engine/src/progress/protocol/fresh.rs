@@ -19,7 +19,7 @@ impl Core {
             return false;
         }
         let peer = self.peers.at(to);
-        let seen = peer.seen + self.long_seen;
+        let seen = peer.seen + u64::from(self.long_seen);
         let way = peer.trials.way(fabric.now(), seen, length, self.choice.fresh_below - 1);
         if way == Way::Letters {
             peer.one_way = 0;
@@ -32,7 +32,7 @@ impl Core {
         if length >= self.choice.fresh_below || length < self.choice.eager_below {
             return;
         }
-        self.long_seen += 1;
+        self.long_seen = self.long_seen.wrapping_add(1);
         if from.0 < fabric.me().0 {
             self.peers.at(from).trials.follow(length, way);
         }

@@ -49,7 +49,7 @@ impl Core {
         self.receive_is_posted(id.key());
         if announce
             && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
-            && self.peers.at(node).one_way >= self.choice.one_way_min
+            && u64::from(self.peers.at(node).one_way) >= self.choice.one_way_min
         {
             let envelope = Envelope { context: pattern.context, source, tag };
             self.announce(fabric, id.key(), node, envelope, waiting);
@@ -236,7 +236,8 @@ impl Core {
         if self.landed_early(from, header) {
             return;
         }
-        self.peers.at(from).one_way += 1;
+        let peer = self.peers.at(from);
+        peer.one_way = peer.one_way.saturating_add(1);
         let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {

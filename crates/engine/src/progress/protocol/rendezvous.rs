@@ -146,7 +146,7 @@ impl Core {
     ) {
         let peer = self.peers.at(from);
         peer.seen += 1;
-        peer.one_way += 1;
+        peer.one_way = peer.one_way.saturating_add(1);
         self.long_arrived(fabric, from, length, Way::Offer);
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);

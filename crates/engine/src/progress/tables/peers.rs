@@ -43,7 +43,7 @@ pub(crate) struct Peer {
     /// them.
     pub outbox: VecDeque<Outgoing>,
     /// Rendezvous from it since the last one to it.
-    pub one_way: u64,
+    pub one_way: u32,
     /// What long messages to it take.
     pub trials: Trials,
     /// How often the first letter of the outbox has been refused.
