@@ -27,10 +27,11 @@ impl Lane {
         buffer.check()?;
         let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
         let mut core = self.core.borrow_mut();
-        if buffer.bytes() >= core.choice.announce_min {
+        let node = comm.node(to);
+        if buffer.bytes() >= core.choice.announce_min && !core.liked_letters(node, buffer.bytes()) {
             self.look_first(&mut core);
         }
-        core.start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
+        core.start_send(self.fabric(), buffer, node, envelope, manner)
     }
 
     /// Sends a short message to a rank that there is, if that takes no more than a letter; false, and nothing was sent, if it does.
@@ -90,11 +91,12 @@ impl Lane {
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
         };
-        if buffer.bytes() >= core.choice.announce_min {
-            self.look_first(&mut core);
-        }
         let pattern = Pattern { context, source, tag: tag.value() };
         let node = source.map(|rank| comm.node(rank));
+        // Not otherwise: pieces of a message in letters that lie there would be kept before they are received.
+        if buffer.bytes() >= core.choice.announce_min && node.is_some_and(|node| core.announces_to(node)) {
+            self.look_first(&mut core);
+        }
         core.start_receive(self.fabric(), buffer, pattern, node, waiting)
     }
 }

@@ -27,6 +27,11 @@ impl Core {
         way == Way::Letters
     }
 
+    /// True if the last message of about this length went in letters, as far as is known: then the next one probably does, and no announcement concerns it.
+    pub fn liked_letters(&mut self, to: Node, length: u64) -> bool {
+        length < self.choice.fresh_below && self.peers.at(to).trials.last_way(length) == Way::Letters
+    }
+
     /// A message that is too long to be eager has come this way, or has been offered.
     pub(super) fn long_arrived(&mut self, fabric: &dyn Fabric, from: Node, length: u64, way: Way) {
         if length >= self.choice.fresh_below || length < self.choice.eager_below {

@@ -49,12 +49,17 @@ impl Core {
         self.receive_is_posted(id.key());
         if announce
             && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
-            && u64::from(self.peers.at(node).one_way) >= self.choice.one_way_min
+            && self.announces_to(node)
         {
             let envelope = Envelope { context: pattern.context, source, tag };
             self.announce(fabric, id.key(), node, envelope, waiting);
         }
         Ok(id)
+    }
+
+    /// True if receives from this peer that are long enough announce themselves.
+    pub fn announces_to(&mut self, peer: Node) -> bool {
+        u64::from(self.peers.at(peer).one_way) >= self.choice.one_way_min
     }
 
     /// As [`post_receive`](Core::post_receive), of a short message where nobody watches and no message is here that no receive has got; `None`, and nothing

@@ -80,12 +80,18 @@ impl Trials {
             (state.begun, state.seen, state.bytes, state.class) = (now, seen, 0, Some(class));
             state.follows = state.heard.take();
         }
-        let led = state.follows.filter(|(leading, _)| *leading == class).map(|(_, way)| way);
+        let led = state.led(class);
         if led.is_some() || state.class != Some(class) {
             state.class = None;
         }
         state.bytes += bytes;
         if state.bytes > most { Way::Offer } else { led.unwrap_or(state.trials[class].way) }
+    }
+
+    /// The way that messages of so many bytes go in this turn, if it is not over.
+    pub fn last_way(&self, bytes: u64) -> Way {
+        let class = class_of(bytes);
+        self.0.as_ref().map_or(Way::Offer, |state| state.led(class).unwrap_or(state.trials[class].way))
     }
 
     /// A message of so many bytes has come this way from a peer that leads.
@@ -101,6 +107,11 @@ impl State {
         let trial =
             Trial { way: Way::Offer, turns: 0, best: u64::MAX, rival: None, usual: 0, stay: STAY_MIN };
         State { trials: [trial; CLASSES], begun: 0, seen, bytes: 0, class: None, follows: None, heard: None }
+    }
+
+    /// What the peer leads messages of this class to.
+    fn led(&self, class: usize) -> Option<Way> {
+        self.follows.filter(|(leading, _)| *leading == class).map(|(_, way)| way)
     }
 
     fn turn_ends(&mut self, now: u64) {
