@@ -1,5 +1,7 @@
 //! Starting sends and receives.
 
+use fabric::Node;
+
 use crate::lane::Lane;
 use crate::progress::core::Core;
 use crate::progress::protocol::{Completion, Manner};
@@ -28,8 +30,8 @@ impl Lane {
         let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
         let mut core = self.core.borrow_mut();
         let node = comm.node(to);
-        if buffer.bytes() >= core.choice.announce_min && !core.liked_letters(node, buffer.bytes()) {
-            self.look_first(&mut core);
+        if buffer.bytes() >= core.choice.announce_min {
+            self.look_before_send(&mut core, node, buffer.bytes());
         }
         core.start_send(self.fabric(), buffer, node, envelope, manner)
     }
@@ -55,8 +57,20 @@ impl Lane {
     /// A rendezvous looks at its mailbox before it chooses: the announcement of the receive, or the offer of the send, may lie there, and saves
     /// the letters by which the two would cross.
     #[cold]
-    fn look_first(&self, core: &mut Core) {
-        self.progress_with(core);
+    #[inline(never)]
+    fn look_before_send(&self, core: &mut Core, to: Node, bytes: u64) {
+        if !core.liked_letters(to, bytes) {
+            self.progress_with(core);
+        }
+    }
+
+    /// The same before a receive. One that does not announce itself is posted first: pieces of a message in letters that lie there would be kept before they are received.
+    #[cold]
+    #[inline(never)]
+    fn look_before_receive(&self, core: &mut Core, from: Option<Node>) {
+        if from.is_some_and(|from| core.announces_to(from)) {
+            self.progress_with(core);
+        }
     }
 
     /// As [`begin_send`](Lane::begin_send), in the usual manner.
@@ -93,9 +107,8 @@ impl Lane {
         };
         let pattern = Pattern { context, source, tag: tag.value() };
         let node = source.map(|rank| comm.node(rank));
-        // Not otherwise: pieces of a message in letters that lie there would be kept before they are received.
-        if buffer.bytes() >= core.choice.announce_min && node.is_some_and(|node| core.announces_to(node)) {
-            self.look_first(&mut core);
+        if buffer.bytes() >= core.choice.announce_min {
+            self.look_before_receive(&mut core, node);
         }
         core.start_receive(self.fabric(), buffer, pattern, node, waiting)
     }
