@@ -444,6 +444,7 @@ fn one_sided_operations_and_their_epochs_are_told_in_order_and_once() {
         rank.complete_access(&window).unwrap();
         rank.wait_for_access(&window).unwrap();
         // Nobody gives its memory up before all are done with it.
+        rank.close_window(&window);
         rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
         rank.free_window(&window, None);
     });

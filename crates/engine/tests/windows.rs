@@ -257,6 +257,8 @@ proptest! {
                 rank.barrier(window.comm()).unwrap().wait().unwrap();
             }
             rank.may_free_window(&window).unwrap();
+            rank.close_window(&window);
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
             rank.free_window(&window, None);
         });
     }
@@ -285,6 +287,7 @@ fn counts_of_eight_ranks_lose_nothing_near_and_far() {
                 rank.poke().unwrap();
             }
             rank.unlock_all(&window).unwrap();
+            rank.close_window(&window);
             rank.barrier(window.comm()).unwrap().wait().unwrap();
             let expected = if rank.world().rank() == 3 { 8 * TIMES } else { 0 };
             // SAFETY: this rank's own memory, after all are done.

@@ -186,6 +186,7 @@ pub(crate) fn mpi_win_free(call: &Call, win: &Cell<MPI_Win>) -> Outcome {
     let found = call.window("win", handle)?;
     call.rank().may_free_window(found.inner())?;
     found.attributes.clear(handle.0)?;
+    call.rank().close_window(found.inner());
     synchronise(call.rank(), &found.comm)?;
     with_home(call, |home| call.rank().free_window(found.inner(), home));
     drop(call.state.windows.remove(handle));

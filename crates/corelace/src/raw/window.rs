@@ -276,6 +276,10 @@ impl<'job, T: Datatype> Window<'job, T> {
     /// Gives the memory back (MPI_Win_free). All ranks call it, and wait for each other. A window that is dropped instead keeps its memory until the job ends.
     #[track_caller]
     pub fn free(mut self) -> Result<()> {
+        self.process.call(|rank| {
+            rank.close_window(&self.inner);
+            Ok(())
+        })?;
         self.agree(Phase::Free)?;
         self.process.call(|rank| {
             rank.free_window(&self.inner, None);

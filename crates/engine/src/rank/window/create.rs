@@ -170,11 +170,17 @@ impl Rank {
         }
     }
 
-    /// Gives the memory of a window up that no member uses any more: all have come to free it.
-    pub fn free_window(&self, window: &Window, home: Option<&Crossing<'_>>) {
+    /// Does nothing for others at a window any more, before members wait for each other to [free](Rank::free_window) it: one that still waits must not look at a desk
+    /// that another, who has gone on, has given up. Whoever asks it for something does it otherwise.
+    pub fn close_window(&self, window: &Window) {
         if let Some(clerk) = &window.clerk {
             self.lane.services.end(clerk);
         }
+    }
+
+    /// Gives the memory of a window up that no member uses any more: all have [closed](Rank::close_window) it, and have come to free it.
+    pub fn free_window(&self, window: &Window, home: Option<&Crossing<'_>>) {
+        self.close_window(window);
         if let Some(ground) = &window.ground {
             self.lane.core.borrow_mut().take_back(window.comm.context(), None);
             self.give_up(ground.key(), home);
