@@ -102,7 +102,7 @@ pub trait Mailbox {
         true
     }
 
-    /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many.
+    /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many: fewer than wait, if the fabric finds that the receiver had better look whether it has what it wants.
     ///
     /// * **Blocks:** never; returns 0 when there is nothing.
     /// * **Buffer:** the payload slice lives in the mailbox and is valid only during the call of the sink.

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A letter of up to 32 bytes touches one cache line. A payload longer than [`INLINE_BYTES`] lies in a slot of the sender's
-//! [pool](crate::pool), whose number then stands in the first four payload bytes: the length alone says which.
+//! [pool](crate::pool), which the first eight payload bytes then name: the length alone says which.
 //!
 //! **Invariant:** the body is written only between a sender's claim of the position and its release store of the control
 //! word, and read only between the receiver's acquire load of that word and its publication of a head past the position.
@@ -23,6 +23,7 @@ use fabric::{HEADER_BYTES, Header};
 
 #[cfg(not(loom))]
 use crate::lines;
+use crate::pool::Slot;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 
 /// Bytes of a cell. Two cache lines, because x86 prefetches lines in pairs.
@@ -102,9 +103,9 @@ impl Body {
     /// # Safety
     /// The letter must have been written with [`Payload::Pooled`].
     #[inline(always)]
-    pub unsafe fn slot(&self) -> u32 {
-        // SAFETY: the sender wrote four bytes there; the payload starts at a multiple of 8.
-        unsafe { self.payload.as_ptr().cast::<u32>().read() }
+    pub unsafe fn slot(&self) -> Slot {
+        // SAFETY: the sender wrote one there; the payload starts at a multiple of 8.
+        unsafe { self.payload.as_ptr().cast::<Slot>().read() }
     }
 }
 
@@ -118,7 +119,7 @@ pub enum Payload<'p> {
         /// Payload bytes.
         length: usize,
         /// The slot.
-        slot: u32,
+        slot: Slot,
     },
 }
 
@@ -183,7 +184,7 @@ impl Cell {
                     }
                     Payload::Pooled { length, slot } => {
                         debug_assert!(length > INLINE_BYTES);
-                        place.cast::<u32>().write(slot);
+                        place.cast::<Slot>().write(slot);
                         length
                     }
                 }

@@ -16,7 +16,7 @@ use crate::cell::{Body, Control, INLINE_BYTES, Payload, copy_short};
 use crate::doorbell::Doorbell;
 use crate::exchange::{Exchange, Front};
 use crate::lines::{self, Later};
-use crate::pool::{LENT_BYTES, Pool};
+use crate::pool::{Pool, Slot};
 use crate::ring::{Company, Consumer, Ring};
 use crate::sync::Ordering;
 
@@ -35,8 +35,6 @@ pub struct Endpoint {
     streams: Cell<bool>,
     /// What is yet to be handed over of the last long letter.
     unhanded: Later,
-    /// What is yet to be asked for of the slot of the next one.
-    unasked: Later,
     company: Cell<Company>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
@@ -55,9 +53,6 @@ const RECEIVERS: usize = 64;
 
 /// How much of a pooled payload is handed over at once by a rank that [converses](Endpoint::converses); the rest follows when there is nothing else to do.
 const HANDED_OVER_AT_ONCE: usize = 1 << 10;
-
-/// How much of the next slot is asked for at once; the rest when there is nothing else to do.
-const EXPECTED_AT_ONCE: usize = 4 << 10;
 
 /// What comes of a [look](Endpoint::take_next) for the next letter beside the letter itself.
 pub struct Ends<N, L, W> {
@@ -90,11 +85,10 @@ impl Endpoint {
             me: me.0,
             inbox,
             receivers: Box::new(core::array::from_fn(receiver)),
-            pool: Pool::new(exchange.geometry().slots()),
+            pool: Pool::new(me.0, exchange.geometry().slots()),
             taken_before: Cell::new(0),
             streams: Cell::new(false),
             unhanded: Later::default(),
-            unasked: Later::default(),
             company: Cell::new(Company::Anywhere),
             reported: Default::default(),
         }
@@ -236,36 +230,29 @@ impl Endpoint {
         if !self.ring(receiver).has_room(&receiver.head) {
             return None;
         }
-        let line = |slot| self.exchange.lent(self.me, slot);
-        let slot = self.pool.take(line)?;
-        let place = self.exchange.slot_payload(self.me, slot);
+        let slot = self.pool.take(|slot| self.exchange.lent(slot))?;
+        let place = self.exchange.slot_payload(slot);
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
-        // because slots are handed out only for reading and only while they are not free.
+        // because what lies in slots is handed out only for reading and only while they are not free.
         unsafe { core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len()) };
         let converses = self.converses();
         let pushed =
             self.push(receiver, header, Payload::Pooled { length: payload.len(), slot }, || converses);
         if pushed.is_none() {
-            self.pool.untake(slot, line);
+            self.pool.untake(slot);
         } else if self.company.get() == Company::OnOwnCores {
             self.hint(place, payload.len(), converses);
         }
         pushed
     }
 
-    /// After a long letter whose payload lies at `place`: asks for the next slot, and puts off what can wait.
+    /// After a long letter whose payload lies at `place`: hands its beginning over, and puts off the rest.
     #[inline(always)]
     fn hint(&self, place: *const u8, length: usize, converses: bool) {
         let at_once = if converses { length.min(HANDED_OVER_AT_ONCE) } else { 0 };
         lines::hand_over(place, at_once);
         self.streams.set(!converses);
         self.unhanded.set(place, at_once..length);
-        if let Some(next) = self.pool.next() {
-            let (line, length) = (self.exchange.lent(self.me, next), LENT_BYTES + length);
-            let (line, at_once) = ((&raw const *line).cast(), length.min(EXPECTED_AT_ONCE));
-            lines::expect(line, at_once);
-            self.unasked.set(line, at_once..length);
-        }
     }
 
     /// Gives some hints that were put off, if there are any: a rank that found nothing has the time.
@@ -274,14 +261,8 @@ impl Endpoint {
         if self.company.get() != Company::OnOwnCores {
             return false;
         }
-        if let Some((line, bytes)) = self.unhanded.take_some() {
-            lines::hand_over(line, bytes);
-        } else if let Some((line, bytes)) = self.unasked.take_some() {
-            lines::expect(line, bytes);
-        } else {
-            return false;
-        }
-        true
+        let some = self.unhanded.take_some();
+        some.inspect(|(line, bytes)| lines::hand_over(*line, *bytes)).is_some()
     }
 
     /// Lets `to`, whose ring was full, know that this rank is about to sleep until there is room: then the `wake` of its poll is called for
@@ -307,6 +288,9 @@ impl Endpoint {
     }
 
     /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`]. Calls `wake` for ranks that wait for room here, when there is some.
+    ///
+    /// It ends after a long letter. That may be all that its receiver waits for, and if it took the next one before it has said where that shall go, that would be copied once more. And again: whoever need not
+    /// wait for what it got too early is early itself with the next.
     #[inline]
     pub fn poll_and_wake(
         &self,
@@ -325,21 +309,25 @@ impl Endpoint {
             let (sender, length) = (control.sender(), control.length());
             // Everything in a cell was written by somebody else, so it is checked rather than trusted.
             if sender >= self.exchange.geometry().ranks() {
-                return damaged(NO_NODE, sink);
+                damaged(NO_NODE, sink);
+                return true;
             }
             if length <= INLINE_BYTES {
                 // SAFETY: a sender writes as many bytes as the control word says.
-                return sink(Node(sender), &body.header, unsafe { body.inline_payload(length) });
+                sink(Node(sender), &body.header, unsafe { body.inline_payload(length) });
+                return true;
             }
-            // SAFETY: longer letters carry a slot number.
+            // SAFETY: longer letters name a slot.
             let slot = unsafe { body.slot() };
-            let Some(payload) = self.pooled(sender, slot, length) else {
-                return damaged(Node(sender), sink);
+            let Some(payload) = self.pooled(slot, length) else {
+                damaged(Node(sender), sink);
+                return true;
             };
             sink(Node(sender), &body.header, payload);
-            self.exchange.lent(sender, slot).give_back();
+            self.done_with(slot);
+            false
         };
-        let taken = self.inbox.take_and_tell(limit, each, tell);
+        let taken = self.inbox.take_while(limit, each, tell);
         if taken == 0 && self.streams.get() {
             self.hint_more();
         }
@@ -399,7 +387,7 @@ impl Endpoint {
         let take = |control: Control, body: &Body| {
             let taken = self.is_meant(control, body, (first, second), room)
                 && control.length() > INLINE_BYTES
-                && self.take_pooled(control.sender(), control.length(), body, room).is_some();
+                && self.take_pooled(control.length(), body, room).is_some();
             let bytes = control.length() as u32;
             (taken, if taken { Next::taken(Node(control.sender()), bytes) } else { Next::ANOTHER })
         };
@@ -435,24 +423,32 @@ impl Endpoint {
 
     /// Stores the payload of a long letter, unless it makes no sense.
     #[inline(always)]
-    fn take_pooled(&self, sender: u32, length: usize, body: &Body, room: &mut [u8]) -> Option<()> {
-        // SAFETY: letters of this length carry a slot number.
+    fn take_pooled(&self, length: usize, body: &Body, room: &mut [u8]) -> Option<()> {
+        // SAFETY: letters of this length name a slot.
         let slot = unsafe { body.slot() };
-        let payload = self.pooled(sender, slot, length)?;
-        lines::copy(payload, &mut room[..length]);
-        self.exchange.lent(sender, slot).give_back();
+        let payload = self.pooled(slot, length)?;
+        room[..length].copy_from_slice(payload);
+        self.done_with(slot);
         Some(())
     }
 
-    /// The payload of a long letter; `None` if there can be none. Its sender does not touch it until the slot is given back.
+    /// The payload of a long letter; `None` if there can be none. Nobody else touches it until this rank is [done](Endpoint::done_with) with the slot.
     #[inline(always)]
-    fn pooled(&self, sender: u32, slot: u32, length: usize) -> Option<&[u8]> {
+    fn pooled(&self, slot: Slot, length: usize) -> Option<&[u8]> {
         let geometry = self.exchange.geometry();
-        if length > geometry.letter_max() || slot >= geometry.slots() {
+        if length > geometry.letter_max() || slot.number >= geometry.slots() || slot.home >= geometry.ranks()
+        {
             return None;
         }
-        // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and does not touch them until the slot is given back.
-        Some(unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) })
+        // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and gave the slot away with it.
+        Some(unsafe { slice::from_raw_parts(self.exchange.slot_payload(slot), length) })
+    }
+
+    /// The payload in `slot` has been read. Where caches are each rank's own, the slot is best written by whoever has just read it.
+    #[inline(always)]
+    fn done_with(&self, slot: Slot) {
+        let keeps = self.company.get() == Company::OnOwnCores;
+        self.pool.read(slot, keeps, |slot| self.exchange.lent(slot));
     }
 
     /// Adds one to a counter of `to`: [`fabric::Signal::raise`] but for the wake-up. A release, so that the owner sees

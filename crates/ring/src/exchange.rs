@@ -7,8 +7,8 @@
 //!          +------+------+------+--------------+--------------------+-----------------------------+------------+
 //!          | bell | tail | head | 4 lanes      | cells of 128 bytes | slots of 64 + slot_bytes    | 512 claims |
 //!          +------+------+------+--------------+--------------------+-----------------------------+------------+
-//!           owner  senders owner  senders        senders write,       the rank writes, its receivers owner opens,
-//!           sleeps claim   publi- raise,         owner reads          read and give back             all claim
+//!           owner  senders owner  senders        senders write,       whoever has one writes,      owner opens,
+//!           sleeps claim   publi- raise,         owner reads          its receiver reads           all claim
 //!           on it          shes   owner reads
 //! ```
 //!
@@ -23,7 +23,7 @@ use fabric::LANES;
 use crate::cell::{CELL_BYTES, Cell, INLINE_BYTES, LENGTH_MAX, SENDERS_MAX};
 use crate::claim::Claim;
 use crate::doorbell::Doorbell;
-use crate::pool::{LENT_BYTES, Lent};
+use crate::pool::{LENT_BYTES, Lent, Slot};
 use crate::ring::{CELLS_MAX, Head, Ring, Tail};
 use crate::sync::AtomicU64;
 
@@ -205,28 +205,28 @@ impl Exchange {
         }
     }
 
-    /// The line in front of a slot of `rank`.
+    /// The line in front of a slot.
     #[inline(always)]
-    pub(crate) fn lent(&self, rank: u32, slot: u32) -> &Lent {
+    pub(crate) fn lent(&self, slot: Slot) -> &Lent {
         // SAFETY: `slot` yields a place inside the area; the line is an atomic, valid zeroed.
-        unsafe { &*self.slot(rank, slot).cast::<Lent>() }
+        unsafe { &*self.slot(slot).cast::<Lent>() }
     }
 
-    /// Where the payload of a slot of `rank` starts.
+    /// Where the payload of a slot starts.
     #[inline(always)]
-    pub(crate) fn slot_payload(&self, rank: u32, slot: u32) -> *mut u8 {
+    pub(crate) fn slot_payload(&self, slot: Slot) -> *mut u8 {
         // SAFETY: the payload follows the line inside the slot.
-        unsafe { self.slot(rank, slot).add(LENT_BYTES) }
+        unsafe { self.slot(slot).add(LENT_BYTES) }
     }
 
     /// Receivers get slot numbers out of shared memory, and have checked them; this is for the defect that forgets to.
     #[inline(always)]
-    fn slot(&self, rank: u32, slot: u32) -> *mut u8 {
-        if slot >= self.geometry.slots {
-            no_such_slot(slot, self.geometry.slots);
+    fn slot(&self, Slot { home, number }: Slot) -> *mut u8 {
+        if number >= self.geometry.slots {
+            no_such_slot(number, self.geometry.slots);
         }
         // SAFETY: below the number of slots, so inside the area.
-        unsafe { self.area(rank).as_ptr().add(self.slots_offset + slot as usize * self.slot_stride) }
+        unsafe { self.area(home).as_ptr().add(self.slots_offset + number as usize * self.slot_stride) }
     }
 
     /// A word of `rank`, if it has so many. The number may come from a peer, so it is asked rather than promised.

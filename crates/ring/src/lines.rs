@@ -7,8 +7,6 @@
 //! To hand over takes time, too: a line waits until it has been written, and nothing behind it is. A stream of letters of 64 bytes is half as fast with it, and one of 4 KiB a third. So only what
 //! somebody waits for is handed over, and most of a long letter [later](Later), when its sender waits itself.
 //!
-//! A [copy] of what another core has written is no hint, but is here for the same reason.
-//!
 //! Hints change no value. Where ranks take turns on a core they would only cost time, and nobody asks for them.
 
 use core::cell::Cell;
@@ -17,9 +15,6 @@ use core::ptr;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-
-/// Shorter copies are `memcpy`'s.
-const BY_LINES_MIN: usize = 1 << 10;
 
 /// What was written to these bytes will be read by another core next.
 #[inline(always)]
@@ -94,37 +89,6 @@ pub(crate) fn look_again() {
     unsafe {
         core::arch::x86_64::_mm_lfence();
     }
-}
-
-/// Copies what another core has written. From [`BY_LINES_MIN`] bytes on line by line: then more of them are on their way at a time than in the copies that the system's `memcpy` makes of a few
-/// KiB (by one instruction that repeats itself).
-///
-/// # Panics
-/// If the lengths differ.
-#[inline(always)]
-pub(crate) fn copy(from: &[u8], to: &mut [u8]) {
-    assert_eq!(from.len(), to.len());
-    #[cfg(target_arch = "x86_64")]
-    let done = {
-        use core::arch::x86_64::{_mm_loadu_si128, _mm_storeu_si128};
-        let whole = if from.len() < BY_LINES_MIN { 0 } else { from.len() - from.len() % LINE };
-        for at in (0..whole).step_by(LINE) {
-            // SAFETY: a line of each, inside of both.
-            unsafe {
-                let (from, to) = (from.as_ptr().add(at).cast(), to.as_mut_ptr().add(at).cast());
-                let (first, second) = (_mm_loadu_si128(from), _mm_loadu_si128(from.add(1)));
-                let (third, fourth) = (_mm_loadu_si128(from.add(2)), _mm_loadu_si128(from.add(3)));
-                _mm_storeu_si128(to, first);
-                _mm_storeu_si128(to.add(1), second);
-                _mm_storeu_si128(to.add(2), third);
-                _mm_storeu_si128(to.add(3), fourth);
-            }
-        }
-        whole
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let done = 0;
-    to[done..].copy_from_slice(&from[done..]);
 }
 
 #[inline(always)]

@@ -1,16 +1,20 @@
 //! Slots for payloads that are too long for a cell.
 //!
-//! They belong to the *sender*: it alone takes them, so taking is a private pop and needs no atomic. The receiver reads the
-//! payload in place and gives the slot back with one release store to a word in the slot's own cache line; the sender
-//! notices lazily, when its free list has run out.
+//! Each has a *home*: the rank in whose area it lies. A rank takes slots from a private list, so taking needs no atomic. Who has read a letter has two ways to be done with the slot:
+//!
+//! - It gives it back, with one release store to a word in the slot's own cache line. The home notices lazily, when its list has run out.
+//! - It keeps it, and writes a letter of its own into it, to anybody. The lines are in its cache, after all: a letter that is answered in the slot it came in crosses from core to core once, where one
+//!   that is answered in another slot finds every line of that in the cache of who read it last.
 //!
 //! ```text
-//! slot:  | in flight (u32) ... pad | slot_bytes of payload                         |
-//!        |<------ 64 bytes ------->|
+//! slot:  | away (u32) ... pad | slot_bytes of payload                         |
+//!        |<--- 64 bytes ----->|
 //! ```
 //!
-//! **Invariant:** a slot is either on the sender's free list, or in flight: lent to exactly one letter. Last in, first out,
-//! so that a quiet sender reuses the slots that are still in its cache.
+//! **Invariant:** a slot is on the list of one rank, or lent to exactly one letter. The word of a slot is 0 only if it was given back, or never left.
+//!
+//! Last in, first out, so that a rank writes what is still in its cache. Only half of the slots of a rank may be kept by others, and no rank keeps more than half as many as it has: what nobody may keep comes back whenever a letter is
+//! read, so a rank can always send if others read.
 
 use alloc::boxed::Box;
 use core::cell;
@@ -58,58 +62,97 @@ impl Default for Lent {
     }
 }
 
-/// The sender's private list of free slots.
+/// A slot of any rank.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// The rank in whose area it lies.
+    pub home: u32,
+    /// Which one of that rank's.
+    pub number: u32,
+}
+
+/// A rank's private list of slots that it may write to.
 pub struct Pool {
-    free: Box<[cell::Cell<u32>]>,
+    me: u32,
+    slots: u32,
+    free: Box<[cell::Cell<Slot>]>,
     count: cell::Cell<usize>,
+    /// How many of the free ones are others'.
+    kept: cell::Cell<u32>,
 }
 
 impl Pool {
-    /// A pool of `slots` slots, all free.
-    pub fn new(slots: u32) -> Pool {
-        // The lowest slots on top: a rank that has few letters in flight touches few pages.
-        let free = (0..slots).rev().map(cell::Cell::new).collect();
-        Pool { free, count: cell::Cell::new(slots as usize) }
+    /// The pool of rank `me`, with its `slots` slots, all free.
+    pub fn new(me: u32, slots: u32) -> Pool {
+        // The lowest slots on top: a rank that has few letters in flight touches few pages. Behind them there is room for those that are kept.
+        let lowest_last = (0..slots).rev().chain(0..slots / 2);
+        let free = lowest_last.map(|number| cell::Cell::new(Slot { home: me, number })).collect();
+        Pool { me, slots, free, count: cell::Cell::new(slots as usize), kept: cell::Cell::new(0) }
     }
 
-    /// Takes a free slot, or `None` if all are in flight. `line` finds the line of a slot.
+    /// Takes a free slot, or `None` if all are away. `line` finds the line of a slot.
     #[inline]
-    pub fn take<'l>(&self, line: impl Fn(u32) -> &'l Lent) -> Option<u32> {
+    pub fn take<'l>(&self, line: impl Fn(Slot) -> &'l Lent) -> Option<Slot> {
         if self.count.get() == 0 {
             self.reclaim(&line);
         }
         let top = self.count.get().checked_sub(1)?;
         self.count.set(top);
         let slot = self.free[top].get();
-        line(slot).lend();
+        if slot.home == self.me {
+            line(slot).lend();
+        } else {
+            self.kept.set(self.kept.get() - 1);
+        }
         Some(slot)
     }
 
     /// The slot that will be taken next, as far as is known.
     #[inline]
-    pub fn next(&self) -> Option<u32> {
+    pub fn next(&self) -> Option<Slot> {
         Some(self.free[self.count.get().checked_sub(1)?].get())
     }
 
     /// Puts back a slot that was taken but not sent.
-    pub fn untake<'l>(&self, slot: u32, line: impl Fn(u32) -> &'l Lent) {
-        line(slot).give_back();
+    pub fn untake(&self, slot: Slot) {
+        if slot.home != self.me {
+            self.kept.set(self.kept.get() + 1);
+        }
         self.push(slot);
     }
 
-    /// Called when every slot is in flight: collects those that came back.
+    /// A letter that came in `slot` has been read. `keeps` is whether this rank would rather write there next than give it back.
+    #[inline]
+    pub fn read<'l>(&self, slot: Slot, keeps: bool, line: impl Fn(Slot) -> &'l Lent) {
+        if slot.home == self.me {
+            self.push(slot);
+        } else if keeps && slot.number < self.slots / 2 && self.kept.get() < self.slots / 2 {
+            self.kept.set(self.kept.get() + 1);
+            self.push(slot);
+        } else {
+            line(slot).give_back();
+        }
+    }
+
+    /// Called when every slot is away: collects those that came back.
     #[cold]
-    fn reclaim<'l>(&self, line: &impl Fn(u32) -> &'l Lent) {
-        for slot in (0..self.free.len() as u32).rev() {
+    fn reclaim<'l>(&self, line: &impl Fn(Slot) -> &'l Lent) {
+        for number in (0..self.slots).rev() {
+            let slot = Slot { home: self.me, number };
             if line(slot).is_back() {
                 self.push(slot);
             }
         }
     }
 
-    fn push(&self, slot: u32) {
-        self.free[self.count.get()].set(slot);
-        self.count.set(self.count.get() + 1);
+    /// A slot that was named by a letter twice, by a defect or damage, may find no place.
+    #[inline]
+    fn push(&self, slot: Slot) {
+        if let Some(place) = self.free.get(self.count.get()) {
+            place.set(slot);
+            self.count.set(self.count.get() + 1);
+        }
     }
 }
 
@@ -118,28 +161,100 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
+    /// The lines of two ranks with so many slots each.
+    fn lines(slots: usize) -> [Vec<Lent>; 2] {
+        core::array::from_fn(|_| (0..slots).map(|_| Lent::new()).collect())
+    }
+
+    fn own(number: u32) -> Slot {
+        Slot { home: 0, number }
+    }
+
     #[test]
     fn slots_come_back_only_after_the_receiver_gave_them_back() {
-        let lines: Vec<Lent> = (0..3).map(|_| Lent::new()).collect();
-        let pool = Pool::new(3);
-        let line = |slot: u32| &lines[slot as usize];
-        assert_eq!([pool.take(line), pool.take(line), pool.take(line)], [Some(0), Some(1), Some(2)]);
+        let [lines, _] = lines(3);
+        let pool = Pool::new(0, 3);
+        let line = |slot: Slot| &lines[slot.number as usize];
+        assert_eq!([0; 3].map(|_| pool.take(line)), [0, 1, 2].map(|number| Some(own(number))));
         assert_eq!(pool.take(line), None);
         lines[1].give_back();
-        assert_eq!(pool.take(line), Some(1));
+        assert_eq!(pool.take(line), Some(own(1)));
         assert_eq!(pool.take(line), None);
         lines[2].give_back();
         lines[0].give_back();
-        assert_eq!([pool.take(line), pool.take(line), pool.take(line)], [Some(0), Some(2), None]);
+        assert_eq!([0; 3].map(|_| pool.take(line)), [Some(own(0)), Some(own(2)), None]);
     }
 
     #[test]
     fn a_slot_that_was_not_sent_is_taken_again_first() {
-        let lines: Vec<Lent> = (0..2).map(|_| Lent::new()).collect();
-        let pool = Pool::new(2);
-        let line = |slot: u32| &lines[slot as usize];
+        let lines = lines(2);
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let pool = Pool::new(0, 2);
         let slot = pool.take(line).unwrap();
-        pool.untake(slot, line);
+        pool.untake(slot);
         assert_eq!(pool.take(line), Some(slot));
+        let other = Slot { home: 1, number: 0 };
+        pool.read(other, true, line);
+        assert_eq!(pool.take(line), Some(other));
+        pool.untake(other);
+        assert_eq!([0; 3].map(|_| pool.take(line)), [Some(other), Some(own(1)), None]);
+    }
+
+    #[test]
+    fn an_answer_goes_back_in_the_slot_of_the_letter_and_so_on() {
+        let lines = lines(4);
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let (one, other) = (Pool::new(0, 4), Pool::new(1, 4));
+        let first = one.take(line).unwrap();
+        for _ in 0..10 {
+            other.read(first, true, line);
+            assert_eq!(other.take(line), Some(first));
+            one.read(first, true, line);
+            assert_eq!(one.take(line), Some(first));
+        }
+        assert!(!line(first).is_back(), "nobody has written to its line");
+    }
+
+    #[test]
+    fn half_of_the_slots_come_back_however_many_the_receiver_would_keep() {
+        let lines = lines(4);
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let (sender, receiver) = (Pool::new(0, 4), Pool::new(1, 4));
+        for letter in 0..100 {
+            let slot = sender.take(line).unwrap_or_else(|| panic!("no slot for letter {letter}"));
+            receiver.read(slot, true, line);
+        }
+        let kept = [own(1), own(0)].map(Some);
+        assert_eq!([0; 2].map(|_| receiver.take(line)), kept);
+        assert_eq!(receiver.take(line), Some(Slot { home: 1, number: 0 }));
+    }
+
+    #[test]
+    fn a_rank_keeps_half_as_many_slots_as_it_has_and_none_that_it_does_not_want() {
+        let lines: Vec<Vec<Lent>> = (0..4).map(|_| (0..4).map(|_| Lent::new()).collect()).collect();
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let pool = Pool::new(0, 4);
+        let sent = [1, 2, 3].map(|home| Slot { home, number: 0 });
+        for slot in sent {
+            line(slot).lend();
+        }
+        pool.read(sent[0], false, line);
+        assert!(line(sent[0]).is_back());
+        line(sent[0]).lend();
+        for slot in sent {
+            pool.read(slot, true, line);
+        }
+        assert_eq!(sent.map(|slot| line(slot).is_back()), [false, false, true]);
+    }
+
+    #[test]
+    fn slots_that_are_named_twice_do_not_overflow_the_list() {
+        let lines = lines(2);
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let pool = Pool::new(0, 2);
+        for _ in 0..10 {
+            pool.read(own(0), true, line);
+        }
+        assert_eq!((0..20).filter_map(|_| pool.take(line)).count(), 3);
     }
 }

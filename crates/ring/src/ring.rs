@@ -294,19 +294,23 @@ impl<'a> Consumer<'a> {
     /// # Panics
     /// If called from inside `each`.
     #[inline(always)]
-    pub fn take(&self, limit: usize, each: impl FnMut(Control, &Body)) -> usize {
-        self.take_and_tell(limit, each, |_| ())
+    pub fn take(&self, limit: usize, mut each: impl FnMut(Control, &Body)) -> usize {
+        let each = |control, body: &Body| {
+            each(control, body);
+            true
+        };
+        self.take_while(limit, each, |_| ())
     }
 
-    /// As [`take`](Consumer::take); `tell` is given the senders that wait for room when there is some. They may sleep.
+    /// As [`take`](Consumer::take), until `each` says that it shall not go on. `tell` is given the senders that wait for room when there is some. They may sleep.
     ///
     /// # Panics
     /// If called from inside `each`.
     #[inline(always)]
-    pub fn take_and_tell(
+    pub fn take_while(
         &self,
         limit: usize,
-        mut each: impl FnMut(Control, &Body),
+        mut each: impl FnMut(Control, &Body) -> bool,
         tell: impl Fn(u32),
     ) -> usize {
         let position = self.position.get();
@@ -324,13 +328,13 @@ impl<'a> Consumer<'a> {
         let mut turn = Turn { consumer: self, position };
         loop {
             // SAFETY: `ready` answered for this position, and the head is published below, after `each`.
-            unsafe { cell.read(|body| each(control, body)) };
+            let goes_on = unsafe { cell.read(|body| each(control, body)) };
             turn.position += 1;
             if self.publish(turn.position) {
                 self.tell_of_room(&tell);
             }
             let taken = (turn.position - position) as usize;
-            if taken == limit {
+            if taken == limit || !goes_on {
                 return taken;
             }
             match ready(turn.position) {
@@ -416,7 +420,7 @@ mod tests {
         let (known_head, told) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
         let push = || ring.push(Company::Anywhere, &known_head, 0, &[0; 3], Payload::Inline(&[]));
         let take = |limit| {
-            consumer.take_and_tell(limit, |_, _| (), |sender| told.borrow_mut().push(sender));
+            consumer.take_while(limit, |_, _| true, |sender| told.borrow_mut().push(sender));
             told.take()
         };
         while push().is_ok() {}

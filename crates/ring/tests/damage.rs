@@ -12,7 +12,7 @@ const GEOMETRY: Geometry = Geometry::new(3, 8, 4, 256);
 
 /// Where the first cell of rank 0 begins.
 const FIRST_CELL: usize = 512;
-/// Where the payload of a cell begins, or the number of its slot.
+/// Where the payload of a cell begins, or the name of its slot: whose it is, and its number.
 const PAYLOAD: usize = 32;
 
 /// Posts a letter of `length` bytes and one of 3 from rank 1 to rank 0, lets `spoil` write into the first of them, and polls.
@@ -31,7 +31,9 @@ fn polled(length: usize, spoil: impl FnOnce(*mut u8)) -> Vec<(Node, Header, Vec<
         sender.try_post(Node(0), &[4, 5, 6], &[8; 3]).unwrap();
         // SAFETY: inside of the memory.
         spoil(unsafe { memory.as_ptr().add(FIRST_CELL) });
-        receiver.poll(8, &mut |from, header, payload| letters.push((from, *header, payload.to_vec())));
+        while receiver.poll(8, &mut |from, header, payload| letters.push((from, *header, payload.to_vec())))
+            > 0
+        {}
     }
     // SAFETY: allocated above with this layout, and not used any more.
     unsafe { dealloc(memory.as_ptr(), layout) };
@@ -58,9 +60,9 @@ fn a_sender_that_does_not_exist_is_not_named() {
 
 #[test]
 fn a_slot_that_does_not_exist_is_its_senders_fault() {
-    for slot in [4u32, u32::MAX] {
-        // SAFETY: the cell's slot number.
-        let letters = polled(200, |cell| unsafe { cell.add(PAYLOAD).cast::<u32>().write(slot) });
+    for slot in [[1u32, 4], [1, u32::MAX], [3, 0], [u32::MAX, 0]] {
+        // SAFETY: the name of the cell's slot.
+        let letters = polled(200, |cell| unsafe { cell.add(PAYLOAD).cast::<[u32; 2]>().write(slot) });
         assert_eq!(letters, [(Node(1), DAMAGED, vec![]), second()]);
     }
 }

@@ -9,8 +9,8 @@ use corelace_ring as ring;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering, fence};
 use loom::thread;
-use ring::cell::Payload;
-use ring::pool::Lent;
+use ring::cell::{Body, Payload};
+use ring::pool::{Lent, Slot};
 use ring::ring::{Company, Head, Tail};
 use ring::sync::UnsafeCell;
 use ring::{Cell, Claim, Consumer, Doorbell, Pool, Ring};
@@ -179,60 +179,112 @@ fn a_full_ring_refuses_and_accepts_after_the_receiver_published() {
     });
 }
 
+/// The slots of rank 0 and the mailboxes of two ranks.
+struct Pooled {
+    boxes: [Arc<Parts>; 2],
+    lines: Vec<Lent>,
+    slots: Vec<UnsafeCell<u64>>,
+}
+
+// SAFETY: the slots are what the models check; loom reports any concurrent access.
+unsafe impl Sync for Pooled {}
+// SAFETY: as above.
+unsafe impl Send for Pooled {}
+
+impl Pooled {
+    fn new(slots: usize) -> Arc<Pooled> {
+        Arc::new(Pooled {
+            boxes: [Parts::new(4), Parts::new(4)],
+            lines: (0..slots).map(|_| Lent::new()).collect(),
+            slots: (0..slots).map(|_| UnsafeCell::new(0)).collect(),
+        })
+    }
+
+    fn line(&self, slot: Slot) -> &Lent {
+        assert_eq!(slot.home, 0, "the other rank has no slots in this model");
+        &self.lines[slot.number as usize]
+    }
+
+    /// Writes `number` into a slot of the pool and sends it to `to`.
+    fn send(&self, pool: &Pool, known_head: &PrivateCell<u64>, to: usize, number: u64) {
+        let slot = loop {
+            match pool.take(|slot| self.line(slot)) {
+                Some(slot) => break slot,
+                None => thread::yield_now(),
+            }
+        };
+        // SAFETY: the pool handed the slot out.
+        self.slots[slot.number as usize].with_mut(|place| unsafe { *place = number });
+        let payload = Payload::Pooled { length: 1000, slot };
+        self.boxes[to].ring().push(Company::Anywhere, known_head, 0, &[number, 0, 0], payload).unwrap();
+    }
+
+    /// Reads the next letter, and is done with its slot.
+    fn receive(&self, consumer: &Consumer<'_>, pool: &Pool, keeps: bool) -> u64 {
+        let mut number = 0;
+        let read = |_, body: &Body| {
+            // SAFETY: the letters of this model are pooled.
+            let slot = unsafe { body.slot() };
+            // SAFETY: the letter lends the slot to this reader.
+            number = self.slots[slot.number as usize].with(|place| unsafe { *place });
+            assert_eq!(number, body.header[0]);
+            pool.read(slot, keeps, |slot| self.line(slot));
+        };
+        let mut read = read;
+        while consumer.take(1, &mut read) == 0 {
+            thread::yield_now();
+        }
+        number
+    }
+}
+
 #[test]
 fn a_slot_is_not_rewritten_before_its_reader_is_done() {
-    struct Shared {
-        parts: Arc<Parts>,
-        lines: [Lent; 1],
-        slots: [UnsafeCell<u64>; 1],
-    }
-    // SAFETY: the slots are what the model checks; loom reports any concurrent access.
-    unsafe impl Sync for Shared {}
-    // SAFETY: as above.
-    unsafe impl Send for Shared {}
     model(3, || {
-        let shared =
-            Arc::new(Shared { parts: Parts::new(4), lines: [Lent::new()], slots: [UnsafeCell::new(0)] });
+        let shared = Pooled::new(1);
         let sender = {
             let shared = shared.clone();
             thread::spawn(move || {
-                let (pool, known_head) = (Pool::new(1), PrivateCell::new(0));
-                for number in 1..=2u64 {
-                    let slot = loop {
-                        match pool.take(|slot| &shared.lines[slot as usize]) {
-                            Some(slot) => break slot,
-                            None => thread::yield_now(),
-                        }
-                    };
-                    // SAFETY: the pool handed the slot out.
-                    shared.slots[slot as usize].with_mut(|place| unsafe { *place = number });
-                    let payload = Payload::Pooled { length: 1000, slot };
-                    shared
-                        .parts
-                        .ring()
-                        .push(Company::Anywhere, &known_head, 0, &[number, 0, 0], payload)
-                        .unwrap();
+                let (pool, known_head) = (Pool::new(0, 1), PrivateCell::new(0));
+                for number in 1..=2 {
+                    shared.send(&pool, &known_head, 1, number);
                 }
             })
         };
         // SAFETY: the only consumer of this ring.
-        let consumer = unsafe { Consumer::new(shared.parts.ring()) };
-        let mut seen = 0;
-        while seen < 2 {
-            let taken = consumer.take(1, |_, body| {
-                // SAFETY: the letters of this model are pooled.
-                let slot = unsafe { body.slot() } as usize;
-                // SAFETY: the letter lends the slot to this reader.
-                let number = shared.slots[slot].with(|place| unsafe { *place });
-                assert_eq!(number, body.header[0]);
-                seen = number;
-                shared.lines[slot].give_back();
-            });
-            if taken == 0 {
-                thread::yield_now();
-            }
+        let consumer = unsafe { Consumer::new(shared.boxes[1].ring()) };
+        let pool = Pool::new(1, 1);
+        for number in 1..=2 {
+            assert_eq!(shared.receive(&consumer, &pool, false), number);
         }
         sender.join().unwrap();
+    });
+}
+
+/// Rank 0 sends a letter, rank 1 answers in the same slot, and rank 0 sends another one there. A second slot, which rank 1 may not keep, comes back by its line meanwhile.
+#[test]
+fn a_slot_that_goes_to_and_fro_is_never_written_while_it_is_read() {
+    model(2, || {
+        let shared = Pooled::new(2);
+        let other = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // SAFETY: the only consumer of this ring.
+                let consumer = unsafe { Consumer::new(shared.boxes[1].ring()) };
+                let (pool, known_head) = (Pool::new(1, 2), PrivateCell::new(0));
+                let numbers = [0; 2].map(|_| shared.receive(&consumer, &pool, true));
+                shared.send(&pool, &known_head, 0, 10);
+                (numbers, shared.receive(&consumer, &pool, true))
+            })
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(shared.boxes[0].ring()) };
+        let (pool, known_head) = (Pool::new(0, 2), PrivateCell::new(0));
+        shared.send(&pool, &known_head, 1, 1);
+        shared.send(&pool, &known_head, 1, 2);
+        assert_eq!(shared.receive(&consumer, &pool, true), 10);
+        shared.send(&pool, &known_head, 1, 3);
+        assert_eq!(other.join().unwrap(), ([1, 2], 3));
     });
 }
 
@@ -351,7 +403,7 @@ fn a_sender_that_sleeps_until_there_is_room_is_always_woken() {
                 shared.futex.condition.notify_one();
             }
         };
-        assert_eq!(consumer.take_and_tell(1, |_, _| (), tell), 1);
+        assert_eq!(consumer.take_while(1, |_, _| true, tell), 1);
         sender.join().unwrap();
         assert_eq!(consumer.take(8, |_, _| ()), 2);
     });
