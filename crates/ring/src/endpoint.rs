@@ -16,7 +16,7 @@ use crate::cell::{Body, Control, INLINE_BYTES, Payload, copy_short};
 use crate::doorbell::Doorbell;
 use crate::exchange::{Exchange, Front};
 use crate::lines::{self, Later};
-use crate::pool::{Pool, Slot};
+use crate::pool::{LENT_BYTES, Pool, Slot};
 use crate::ring::{Company, Consumer, Ring};
 use crate::sync::Ordering;
 
@@ -53,6 +53,15 @@ const RECEIVERS: usize = 64;
 
 /// How much of a pooled payload is handed over at once by a rank that [converses](Endpoint::converses); the rest follows when there is nothing else to do.
 const HANDED_OVER_AT_ONCE: usize = 1 << 10;
+
+/// How much of the next slot is asked for by a rank that posts one letter after the other.
+const EXPECTED_AT_ONCE: usize = 4 << 10;
+
+/// After a letter of more bytes a poll ends. To begin another one takes some 50 ns where many receives are waited for.
+const GOES_ON_UP_TO: usize = 8 << 10;
+
+/// The same for a rank that sends long letters, too.
+const GOES_ON_UP_TO_IN_EXCHANGES: usize = 1 << 10;
 
 /// What comes of a [look](Endpoint::take_next) for the next letter beside the letter itself.
 pub struct Ends<N, L, W> {
@@ -246,13 +255,18 @@ impl Endpoint {
         pushed
     }
 
-    /// After a long letter whose payload lies at `place`: hands its beginning over, and puts off the rest.
+    /// After a long letter whose payload lies at `place`: hands its beginning over if somebody waits for it, and puts off the rest. In a stream the slot of the next one is asked for, which its receiver has read a while ago; where
+    /// letters are answered it is the one that this rank reads next.
     #[inline(always)]
     fn hint(&self, place: *const u8, length: usize, converses: bool) {
         let at_once = if converses { length.min(HANDED_OVER_AT_ONCE) } else { 0 };
         lines::hand_over(place, at_once);
         self.streams.set(!converses);
         self.unhanded.set(place, at_once..length);
+        if !converses && let Some(next) = self.pool.next() {
+            let line = (&raw const *self.exchange.lent(next)).cast();
+            lines::expect(line, (LENT_BYTES + length).min(EXPECTED_AT_ONCE));
+        }
     }
 
     /// Gives some hints that were put off, if there are any: a rank that found nothing has the time.
@@ -289,7 +303,7 @@ impl Endpoint {
 
     /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`]. Calls `wake` for ranks that wait for room here, when there is some.
     ///
-    /// It ends after a long letter. That may be all that its receiver waits for, and if it took the next one before it has said where that shall go, that would be copied once more. And again: whoever need not
+    /// It ends after a letter of more than 8 KiB, or 1 KiB where this rank sends long ones, too. That may be all that its receiver waits for, and if it took the next one before it has said where that shall go, that would be copied once more. And again: whoever need not
     /// wait for what it got too early is early itself with the next.
     #[inline]
     pub fn poll_and_wake(
@@ -324,8 +338,9 @@ impl Endpoint {
                 return true;
             };
             sink(Node(sender), &body.header, payload);
+            let exchanges = self.pool.is_ahead();
             self.done_with(slot);
-            false
+            length <= if exchanges { GOES_ON_UP_TO_IN_EXCHANGES } else { GOES_ON_UP_TO }
         };
         let taken = self.inbox.take_while(limit, each, tell);
         if taken == 0 && self.streams.get() {

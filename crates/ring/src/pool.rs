@@ -13,8 +13,8 @@
 //!
 //! **Invariant:** a slot is on the list of one rank, or lent to exactly one letter. The word of a slot is 0 only if it was given back, or never left.
 //!
-//! Last in, first out, so that a rank writes what is still in its cache. Only half of the slots of a rank may be kept by others, and no rank keeps more than half as many as it has: what nobody may keep comes back whenever a letter is
-//! read, so a rank can always send if others read.
+//! Last in, first out, so that a rank writes what is still in its cache. A rank keeps as many slots as it has sent letters in: one that only receives leaves them to those who send. Only half of the slots of a rank may be kept by others, and
+//! no rank keeps more than half as many as it has: what nobody may keep comes back whenever a letter is read, so a rank can always send if others read.
 
 use alloc::boxed::Box;
 use core::cell;
@@ -80,6 +80,8 @@ pub struct Pool {
     count: cell::Cell<usize>,
     /// How many of the free ones are others'.
     kept: cell::Cell<u32>,
+    /// How many more letters were sent than came, as far as slots may be kept for them.
+    ahead: cell::Cell<u32>,
 }
 
 impl Pool {
@@ -88,7 +90,14 @@ impl Pool {
         // The lowest slots on top: a rank that has few letters in flight touches few pages. Behind them there is room for those that are kept.
         let lowest_last = (0..slots).rev().chain(0..slots / 2);
         let free = lowest_last.map(|number| cell::Cell::new(Slot { home: me, number })).collect();
-        Pool { me, slots, free, count: cell::Cell::new(slots as usize), kept: cell::Cell::new(0) }
+        Pool {
+            me,
+            slots,
+            free,
+            count: cell::Cell::new(slots as usize),
+            kept: cell::Cell::new(0),
+            ahead: cell::Cell::new(0),
+        }
     }
 
     /// Takes a free slot, or `None` if all are away. `line` finds the line of a slot.
@@ -100,6 +109,7 @@ impl Pool {
         let top = self.count.get().checked_sub(1)?;
         self.count.set(top);
         let slot = self.free[top].get();
+        self.ahead.set((self.ahead.get() + 1).min(self.slots / 2));
         if slot.home == self.me {
             line(slot).lend();
         } else {
@@ -114,6 +124,12 @@ impl Pool {
         Some(self.free[self.count.get().checked_sub(1)?].get())
     }
 
+    /// Whether more letters were sent than came.
+    #[inline]
+    pub fn is_ahead(&self) -> bool {
+        self.ahead.get() > 0
+    }
+
     /// Puts back a slot that was taken but not sent.
     pub fn untake(&self, slot: Slot) {
         if slot.home != self.me {
@@ -125,9 +141,11 @@ impl Pool {
     /// A letter that came in `slot` has been read. `keeps` is whether this rank would rather write there next than give it back.
     #[inline]
     pub fn read<'l>(&self, slot: Slot, keeps: bool, line: impl Fn(Slot) -> &'l Lent) {
+        let ahead = self.ahead.get();
+        self.ahead.set(ahead.saturating_sub(1));
         if slot.home == self.me {
             self.push(slot);
-        } else if keeps && slot.number < self.slots / 2 && self.kept.get() < self.slots / 2 {
+        } else if keeps && ahead > 0 && slot.number < self.slots / 2 && self.kept.get() < self.slots / 2 {
             self.kept.set(self.kept.get() + 1);
             self.push(slot);
         } else {
@@ -205,14 +223,26 @@ mod tests {
         let lines = lines(4);
         let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
         let (one, other) = (Pool::new(0, 4), Pool::new(1, 4));
-        let first = one.take(line).unwrap();
+        let (first, second) = (one.take(line).unwrap(), other.take(line).unwrap());
         for _ in 0..10 {
-            other.read(first, true, line);
-            assert_eq!(other.take(line), Some(first));
-            one.read(first, true, line);
-            assert_eq!(one.take(line), Some(first));
+            (one.read(second, true, line), other.read(first, true, line));
+            assert_eq!((one.take(line), other.take(line)), (Some(second), Some(first)));
+            (one.read(first, true, line), other.read(second, true, line));
+            assert_eq!((one.take(line), other.take(line)), (Some(first), Some(second)));
         }
-        assert!(!line(first).is_back(), "nobody has written to its line");
+        assert!(!line(first).is_back() && !line(second).is_back(), "nobody has written to their lines");
+    }
+
+    #[test]
+    fn a_rank_that_only_receives_keeps_no_slot() {
+        let lines = lines(4);
+        let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
+        let (sender, receiver) = (Pool::new(0, 4), Pool::new(1, 4));
+        for _ in 0..10 {
+            let sent = [0; 4].map(|_| sender.take(line).expect("all of them came back"));
+            sent.map(|slot| receiver.read(slot, true, line));
+        }
+        assert_eq!(receiver.take(line), Some(Slot { home: 1, number: 0 }));
     }
 
     #[test]
@@ -220,13 +250,12 @@ mod tests {
         let lines = lines(4);
         let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
         let (sender, receiver) = (Pool::new(0, 4), Pool::new(1, 4));
+        [0; 4].map(|_| receiver.take(line).unwrap());
         for letter in 0..100 {
             let slot = sender.take(line).unwrap_or_else(|| panic!("no slot for letter {letter}"));
             receiver.read(slot, true, line);
         }
-        let kept = [own(1), own(0)].map(Some);
-        assert_eq!([0; 2].map(|_| receiver.take(line)), kept);
-        assert_eq!(receiver.take(line), Some(Slot { home: 1, number: 0 }));
+        assert_eq!([0; 3].map(|_| receiver.take(line)), [Some(own(1)), Some(own(0)), None]);
     }
 
     #[test]
@@ -234,17 +263,18 @@ mod tests {
         let lines: Vec<Vec<Lent>> = (0..4).map(|_| (0..4).map(|_| Lent::new()).collect()).collect();
         let line = |slot: Slot| &lines[slot.home as usize][slot.number as usize];
         let pool = Pool::new(0, 4);
+        [0; 4].map(|_| pool.take(line).unwrap());
         let sent = [1, 2, 3].map(|home| Slot { home, number: 0 });
         for slot in sent {
             line(slot).lend();
         }
-        pool.read(sent[0], false, line);
-        assert!(line(sent[0]).is_back());
-        line(sent[0]).lend();
         for slot in sent {
             pool.read(slot, true, line);
         }
         assert_eq!(sent.map(|slot| line(slot).is_back()), [false, false, true]);
+        assert_eq!(pool.take(line), Some(sent[1]));
+        pool.read(sent[1], false, line);
+        assert!(line(sent[1]).is_back());
     }
 
     #[test]

@@ -121,9 +121,7 @@ proptest! {
                 }
                 Step::Poll { rank, limit } => {
                     let mut wrong = None;
-                    let is_long = |letter: &(u32, u64, usize)| letter.2 > INLINE_BYTES;
-                    let until_long = naive.boxes[rank].iter().position(is_long).map_or(usize::MAX, |at| at + 1);
-                    let waiting = naive.boxes[rank].len().min(until_long);
+                    let waiting = naive.boxes[rank].len();
                     let count = job.endpoints[rank].poll(limit, &mut |from, header, payload| {
                         let expected = naive.boxes[rank].pop_front();
                         let (sender, number, length) = expected.unwrap_or((u32::MAX, 0, 0));
@@ -210,6 +208,27 @@ fn exchange_letters(own_cores: bool) {
             });
         }
     });
+}
+
+/// The letters that successive polls take, of these lengths.
+fn polls(endpoints: &[Endpoint], lengths: &[usize]) -> Vec<usize> {
+    let [receiver, sender] = endpoints else { panic!("two ranks") };
+    for length in lengths {
+        sender.try_post(Node(0), &[0; 3], &content(1, *length)).unwrap();
+    }
+    let polls = std::iter::from_fn(|| Some(receiver.poll(8, &mut |_, _, _| ())));
+    polls.take_while(|taken| *taken > 0).collect()
+}
+
+#[test]
+fn a_poll_ends_after_a_long_letter_and_sooner_where_the_receiver_sends_such_too() {
+    let job = Job::new(Geometry::new(2, 16, 8, 16 << 10));
+    let lengths = [0, 8 << 10, (8 << 10) + 1, 16 << 10, 97, 3];
+    assert_eq!(polls(&job.endpoints, &lengths), [3, 1, 2]);
+    for _ in 0..4 {
+        job.endpoints[0].try_post(Node(1), &[0; 3], &content(2, 1 << 10)).unwrap();
+    }
+    assert_eq!(polls(&job.endpoints, &[1 << 10, (1 << 10) + 1, 2 << 10, 3]), [2, 1, 1]);
 }
 
 #[test]
