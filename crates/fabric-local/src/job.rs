@@ -8,9 +8,10 @@ use ring::linux::Mapping;
 use ring::patience::Manner;
 use ring::{Endpoint, Geometry};
 
+use crate::cores::cores;
 use crate::lock::Lock;
 use crate::summons::Summons;
-use crate::tuning::{FIBER_STACK_BYTES, geometry};
+use crate::tuning::{FIBER_STACK_BYTES, geometry, wide_geometry};
 
 /// How to run a job.
 #[derive(Clone, Debug)]
@@ -195,7 +196,8 @@ impl Region {
     /// If the ranks have no budget for it.
     pub(crate) fn new(options: &Options) -> Region {
         assert!(options.ranks > 0, "a job has at least one rank");
-        let geometry = geometry(options.ranks);
+        let roomy = options.budget.is_none() && options.ranks as usize <= cores();
+        let geometry = if roomy { wide_geometry(options.ranks) } else { geometry(options.ranks) };
         // Asked here too, because a rank that could not start would leave the others waiting for it.
         if let Err(refused) = account(options.budget, &geometry) {
             panic!("ranks cannot start: {refused}");

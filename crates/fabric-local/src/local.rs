@@ -19,7 +19,7 @@ use ring::{Doorbell, Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, NAP_ROUNDS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE};
+use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, NAP_ROUNDS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE, WIDE_ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -175,7 +175,12 @@ impl Fabric for LocalFabric {
     }
 
     fn route(&self, _: Node) -> &Route {
-        if self.home.is_roomy() { &ROOMY_ROUTE } else { &ROUTE }
+        let wide = self.region.exchange().geometry().letter_max() >= WIDE_ROUTE.letter_max;
+        match self.home.is_roomy() {
+            true if wide => &WIDE_ROUTE,
+            true => &ROOMY_ROUTE,
+            false => &ROUTE,
+        }
     }
 }
 

@@ -39,6 +39,20 @@ pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
 }
 
+/// The same for ranks that have a core each, which are few, and memory without a limit: what was just written is quicker in long letters.
+pub const fn wide_geometry(ranks: u32) -> Geometry {
+    Geometry::new(ranks, RING_CELLS, WIDE_POOL_SLOTS, WIDE_LETTER_MAX)
+}
+
+/// Slots of a [wide](wide_geometry) pool.
+pub const WIDE_POOL_SLOTS: u32 = 32;
+
+/// Longest letter in a [wide](wide_geometry) pool.
+pub const WIDE_LETTER_MAX: u32 = 16 << 10;
+
+/// Up to here a message may go in letters of a [wide](wide_geometry) pool, if these turn out to be quicker than one copy.
+pub const FRESH_MAX: usize = 1 << 20;
+
 /// From here on two ranks that wait for one message copy half of it each.
 pub const SHARE_MIN: usize = 32 << 10;
 
@@ -59,6 +73,13 @@ pub const CROWDED_CAPS: Caps = Caps { boards: true, ..Caps::PLAIN };
 pub const ROOMY_ROUTE: Route = Route {
     thresholds: Thresholds { share_min: SHARE_MIN, one_way_min: ONE_WAY_MIN, ..ROUTE.thresholds },
     ..ROUTE
+};
+
+/// The same where letters are long.
+pub const WIDE_ROUTE: Route = Route {
+    letter_max: WIDE_LETTER_MAX as usize,
+    thresholds: Thresholds { fresh_max: FRESH_MAX, ..ROOMY_ROUTE.thresholds },
+    ..ROOMY_ROUTE
 };
 
 /// The route between ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.

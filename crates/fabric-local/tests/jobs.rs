@@ -337,6 +337,22 @@ fn a_budget_too_small_for_a_mailbox_is_refused_before_ranks_start() {
 }
 
 #[test]
+fn letters_are_long_where_every_rank_has_a_core_and_memory_has_no_limit() {
+    let longest = |options: &Options| {
+        let outcomes = run_threads(options, &NoHooks, &|fabric| {
+            let longest = fabric.route(Node(0)).letter_max;
+            fabric.try_post(fabric.me(), &[0; 3], &vec![7; longest]).unwrap();
+            assert_eq!(fabric.poll(1, &mut |_, _, payload| assert!(payload == vec![7; longest])), 1);
+            longest
+        });
+        outcomes.into_iter().map(Outcome::unwrap).max().unwrap()
+    };
+    assert_eq!(longest(&options(1, 0)), 16 << 10);
+    assert_eq!(longest(&Options { budget: Some(64 << 10), ..options(1, 0) }), 2 << 10);
+    assert_eq!(longest(&options(1000, 0)), 2 << 10, "fewer cores than ranks, on any machine of today");
+}
+
+#[test]
 fn ranks_that_sleep_or_wait_look_up_when_they_are_called() {
     within(LIMIT, || {
         for threads in [true, false] {
