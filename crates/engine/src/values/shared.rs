@@ -3,6 +3,7 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::hint::spin_loop;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
@@ -91,6 +92,56 @@ impl<T> Counted<T> {
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }
+}
+
+/// A value of the library's own that ends the process if it panics when it is dropped, as what is [counted](Counted) does. Nothing that calls a function of the
+/// program when it goes belongs in here: that may throw.
+#[derive(Default)]
+pub struct Quiet<T>(ManuallyDrop<T>);
+
+impl<T> Quiet<T> {
+    /// Of a value.
+    pub const fn new(value: T) -> Quiet<T> {
+        Quiet(ManuallyDrop::new(value))
+    }
+
+    extern "C" fn release(&mut self) {
+        // SAFETY: by `drop` alone, once, after which nobody can use it.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
+impl<T> Drop for Quiet<T> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl<T> Deref for Quiet<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Quiet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Acts on something with a value, and ends the process if that panics: who calls it needs no code for that case. The code that acts is there once.
+#[inline(always)]
+pub(crate) fn quietly<T, U, F: FnOnce(&mut T, U)>(on: &mut T, value: U, act: F) {
+    #[inline(never)]
+    extern "C" fn apart<T, U, F: FnOnce(&mut T, U)>(on: &mut T, given: &mut ManuallyDrop<(U, F)>) {
+        // SAFETY: made below, for this alone.
+        let (value, act) = unsafe { ManuallyDrop::take(given) };
+        act(on, value);
+    }
+    apart(on, &mut ManuallyDrop::new((value, act)));
 }
 
 /// Room for one [kept](Counted::kept) value, which is made when it is asked for first. A word.
