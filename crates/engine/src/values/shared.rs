@@ -311,6 +311,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_quiet_is_dropped_once_and_what_is_done_quietly_is_done_once() {
+        let dropped = Rc::new(Cell::new(0));
+        let quiet = Quiet::new(Told(dropped.clone()));
+        assert_eq!(quiet.0.0.get(), 0);
+        drop(quiet);
+        assert_eq!(dropped.get(), 1);
+        let mut list = std::vec::Vec::new();
+        quietly(&mut list, Told(dropped.clone()), |list, told| list.push(told));
+        assert_eq!((list.len(), dropped.get()), (1, 1));
+        drop(list);
+        assert_eq!(dropped.get(), 2);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts a process")]
+    fn what_panics_quietly_ends_the_process() {
+        const CHILD: &str = "CORELACE_TEST_OF_QUIET";
+        struct Fails;
+        impl Drop for Fails {
+            fn drop(&mut self) {
+                panic!("as wanted");
+            }
+        }
+        if std::env::var_os(CHILD).is_some() {
+            let caught = std::panic::catch_unwind(|| drop(Quiet::new(Fails)));
+            std::process::exit(i32::from(caught.is_err()));
+        }
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "values::shared::tests::what_panics_quietly_ends_the_process"]);
+        let ended = again.env(CHILD, "1").output().unwrap();
+        assert_eq!(ended.status.code(), None, "it should have ended by a signal: {ended:?}");
+    }
+
+    #[test]
     fn one_thread_at_a_time_has_the_lock() {
         let counter = Locked::new(0u64);
         std::thread::scope(|scope| {
