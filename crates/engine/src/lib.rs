@@ -56,7 +56,7 @@ pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, Reduction, UserFunction};
 pub use values::order::sort_by;
 pub use values::request::{List, RequestId, Status};
-pub use values::shared::{Counted, KeptCell, expect_several_threads};
+pub use values::shared::{Counted, KeptCell, Quiet, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};
 

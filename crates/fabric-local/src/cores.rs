@@ -5,7 +5,7 @@
 use std::fs::read_to_string;
 
 /// Cores that this process may use, at least one.
-pub(crate) fn cores() -> usize {
+pub fn cores() -> usize {
     let group = read_to_string("/proc/self/cgroup").unwrap_or_default();
     let quota = group.lines().find_map(|line| line.strip_prefix("0::")).and_then(quota);
     in_mask().min(quota.unwrap_or(usize::MAX)).max(1)

@@ -62,6 +62,8 @@ mod threads;
 pub mod tuning;
 
 #[cfg(not(loom))]
+pub use cores::cores;
+#[cfg(not(loom))]
 pub use fibers::run_fibers;
 #[cfg(not(loom))]
 pub use job::{Hooks, NoHooks, Options, Outcome, Stall, no_stacks};

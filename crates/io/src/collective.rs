@@ -40,6 +40,8 @@ pub(crate) struct Common {
     pub comm: Comm,
     pub handle: Arc<Handle>,
     pub bell: Option<Bell>,
+    /// Cores that this process may use.
+    pub cores: fn() -> usize,
 }
 
 /// The program's memory, and the direction.
@@ -357,7 +359,7 @@ fn wanted(order: &Order) -> Words {
         bytes,
         order.pattern.runs_of(bytes),
         way,
-        aggregators(&order.hints, order.common.comm.size()),
+        aggregators(&order.hints, &order.common),
         order.hints.window,
         order.hints.alignment,
     ]
@@ -385,10 +387,9 @@ fn is_mapped(order: &Order, reach: &Range<u64>) -> bool {
 }
 
 /// How many ranks stand for parts of a file: as many as there are cores for, if nothing else is said. More would only take turns.
-pub(crate) fn aggregators(hints: &Hints, members: u32) -> u64 {
-    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    let wanted = if hints.aggregators > 0 { hints.aggregators } else { cores() };
-    wanted.clamp(1, u64::from(members))
+pub(crate) fn aggregators(hints: &Hints, common: &Common) -> u64 {
+    let wanted = if hints.aggregators > 0 { hints.aggregators } else { (common.cores)() as u64 };
+    wanted.clamp(1, u64::from(common.comm.size()))
 }
 
 /// How the file is divided, if its ranks access it together. The first rank's hints are those of all.

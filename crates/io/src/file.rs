@@ -165,7 +165,7 @@ impl File {
     /// The hints in force.
     pub fn hints(&self, each: impl FnMut(&str, &str)) {
         let hints = self.hints.borrow();
-        hints.each(aggregators(&hints, self.common.comm.size()), each);
+        hints.each(aggregators(&hints, &self.common), each);
     }
 
     /// Takes hints up.

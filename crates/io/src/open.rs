@@ -29,7 +29,8 @@ pub fn delete(name: &str) -> Result {
 }
 
 impl File {
-    /// Opens a file. Collective over a communicator that is the file's alone; `home` leads to the lane that has the memory which ranks share. The first member creates the file, if need be, before the others open it.
+    /// Opens a file. Collective over a communicator that is the file's alone; `home` leads to the lane that has the memory which ranks share, and `cores` says how many this
+    /// process may use. The first member creates the file, if need be, before the others open it.
     pub fn open(
         rank: &'static Rank,
         comm: Comm,
@@ -37,6 +38,7 @@ impl File {
         mode: Result<Mode>,
         hints: Hints,
         home: Option<&Crossing<'_>>,
+        cores: fn() -> usize,
     ) -> Result<File> {
         let name = without_prefix(name);
         let is_first = comm.rank() == 0;
@@ -60,7 +62,7 @@ impl File {
         }
         let bell = rank.fabric().alarm().map(Arc::from);
         let pointer = SharedPointer::new(rank, &comm, home)?;
-        let common = Common { rank, comm, handle: Arc::new(handle), bell };
+        let common = Common { rank, comm, handle: Arc::new(handle), bell, cores };
         let file = File::of(Rc::new(common), mode, hints, pointer);
         if mode.appends {
             let end = file.size()? as i64;

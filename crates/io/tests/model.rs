@@ -56,7 +56,7 @@ fn run(ranks: u32, body: impl Fn(&'static Rank) + Sync) {
 fn open(rank: &'static Rank, name: &str, hints: Hints) -> File {
     let mode = Mode { reads: true, writes: true, creates: true, ..Mode::default() };
     let own = rank.dup(rank.world()).expect("a communicator");
-    File::open(rank, own, name, Ok(mode), hints, None).expect("a file")
+    File::open(rank, own, name, Ok(mode), hints, None, fabric_local::cores).expect("a file")
 }
 
 /// What is done in one case.

@@ -319,7 +319,7 @@ fn switch(variable: &str, value: Option<String>) -> Result<bool, SettingsError> 
 
 /// The environment variable of a tunable.
 pub(crate) fn variable(name: &str) -> String {
-    format!("CORELACE_{}", name.to_uppercase())
+    format!("CORELACE_{}", name.to_ascii_uppercase())
 }
 
 impl fmt::Display for SettingsError {

@@ -59,7 +59,7 @@ pub(super) fn regions(state: &State, call: &Called) -> Vec<Region> {
 pub(super) fn family(function: &str) -> String {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
     let name = name.strip_suffix("_c").unwrap_or(name);
-    let name = name.strip_suffix("_init").unwrap_or(name).to_lowercase();
+    let name = name.strip_suffix("_init").unwrap_or(name).to_ascii_lowercase();
     match name.strip_prefix('i') {
         Some(rest) if !name.starts_with("is_") => rest.to_owned(),
         _ => name,

@@ -1,14 +1,14 @@
 //! What the words of a call's arguments mean: the table that `cargo xtask gen` writes, read once.
 //!
-//! A line is the function's name and `NAME:CODE` for each argument. A code is a letter for what it is, `<` `>` or `=` for read,
-//! written or both, `*` for an array, and `^` if it is significant at the root alone. A form with large counts has a line of its own only if more than the width of numbers in
-//! arrays is different.
+//! An argument is `NAME:CODE`. A code is a letter for what it is, `<` `>` or `=` for read, written or both, `*` for an array, and `^` if it is significant at the root
+//! alone. A line is a function's name, without `MPI_`, and two letters for each argument: which one it is, counted from `aa`. A form with large counts has a line of its own
+//! only if more than the width of numbers in arrays is different.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::abi::shapes::SHAPES;
+use crate::abi::shapes::{ARGUMENTS, SHAPES};
 
 /// What an argument is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,7 +51,7 @@ pub(super) struct Param {
     pub(super) is_root_only: bool,
 }
 
-/// The shapes of all functions, in the order of their names.
+/// The shapes of all functions, in the order of their names, which are without `MPI_`.
 pub(super) struct Shapes(Vec<(&'static str, Forms)>);
 
 /// The shapes of a function and of its form with large counts.
@@ -63,7 +63,8 @@ struct Forms {
 impl Shapes {
     pub(super) fn read() -> Self {
         let mut all = Vec::new();
-        for (name, forms) in SHAPES.lines().filter_map(line) {
+        let params: Vec<Param> = ARGUMENTS.lines().filter_map(param).collect();
+        for (name, forms) in SHAPES.lines().filter_map(|text| line(text, &params)) {
             let at = all.partition_point(|(known, _)| *known < name);
             all.insert(at, (name, forms));
         }
@@ -76,15 +77,17 @@ impl Shapes {
     }
 
     fn forms(&self, function: &str) -> Option<&Forms> {
+        let function = function.strip_prefix("MPI_")?;
         let at = self.0.binary_search_by_key(&function, |(name, _)| name).ok()?;
         Some(&self.0[at].1)
     }
 }
 
-fn line(text: &'static str) -> Option<(&'static str, Forms)> {
-    let mut words = text.split(' ');
-    let name = words.next()?;
-    let small: Arc<[Param]> = words.filter_map(param).collect();
+fn line(text: &'static str, params: &[Param]) -> Option<(&'static str, Forms)> {
+    let (name, letters) = text.split_once(' ')?;
+    let place = |[high, low]: [u8; 2]| usize::from(high - b'a') * 26 + usize::from(low - b'a');
+    let small: Arc<[Param]> =
+        letters.as_bytes().as_chunks().0.iter().map(|pair| params[place(*pair)]).collect();
     let mut large = small.clone();
     if small.iter().any(|param| param.kind == Kind::Ints) {
         let ints = Arc::make_mut(&mut large).iter_mut().filter(|param| param.kind == Kind::Ints);
@@ -189,6 +192,10 @@ mod tests {
         assert_eq!(shapes.of("MPI_Type_get_envelope_c").len(), shapes.of("MPI_Type_get_envelope").len() + 1);
         assert_eq!(shapes.of("MPI_Wait")[0].direction, Direction::InOut);
         assert_eq!(SHAPES.lines().count(), shapes.0.len());
+        for (name, letters) in SHAPES.lines().map(|line| line.split_once(' ').unwrap()) {
+            assert_eq!(shapes.of(&format!("MPI_{name}")).len() * 2, letters.len(), "{name}");
+        }
+        assert_eq!(gatherv[4].name, "recvcounts");
         assert!(shapes.of("MPI_No_such").is_empty());
     }
 

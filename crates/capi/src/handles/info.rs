@@ -4,13 +4,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use engine::Quiet;
+
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Info;
 use crate::handles::{Kind, Table};
 
 /// An info object.
 #[derive(Default)]
-pub(crate) struct Info(Mutex<Vec<(String, String)>>);
+pub(crate) struct Info(Quiet<Mutex<Vec<(String, String)>>>);
 
 impl Info {
     fn pairs(&self) -> MutexGuard<'_, Vec<(String, String)>> {
@@ -47,7 +49,7 @@ impl Info {
 
     /// An independent copy.
     pub(crate) fn copy(&self) -> Info {
-        Info(Mutex::new(self.pairs().clone()))
+        Info(Quiet::new(Mutex::new(self.pairs().clone())))
     }
 }
 

@@ -81,8 +81,9 @@ pub(crate) fn mpi_file_open(
         Seen { disp: 0, etype: byte.clone(), filetype: byte, name: "native".to_owned(), datarep: None };
     call.in_lane(own.lane(), |call| {
         let (lane, group) = (own.lane(), own.group().clone());
-        let opened =
-            with_home(call, |home| io::File::open(call.rank(), own, name, mode_of(amode), hints, home));
+        let opened = with_home(call, |home| {
+            io::File::open(call.rank(), own, name, mode_of(amode), hints, home, fabric_local::cores)
+        });
         let handler = Arc::clone(&call.state.handlers.file());
         let file = opened.inspect_err(|_| call.rank().reclaim_contexts())?;
         fh.set(call.state.files.insert(lane, File::new(file, group, amode, handler, seen)));

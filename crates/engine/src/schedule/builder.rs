@@ -11,6 +11,7 @@ use crate::values::ids::Tag;
 use crate::values::memory::{Region, Scratch};
 use crate::values::op::Op;
 use crate::values::request::RequestId;
+use crate::values::shared::quietly;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
 pub(crate) const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
@@ -208,8 +209,10 @@ impl<'a> Builder<'a> {
         }
     }
 
+    // A schedule is written in more than two hundred places, each of which would have code for the case that this unwinds.
+    #[inline]
     pub fn push(&mut self, step: Step) {
-        self.plan().steps.push(step);
+        quietly(self, step, |b, step| b.plan().steps.push(step));
     }
 
     /// Scratch memory for `count` elements, until the schedule is done.

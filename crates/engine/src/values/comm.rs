@@ -16,11 +16,12 @@ use crate::values::error::{Error, Result};
 use crate::values::group::{Group, GroupComparison};
 use crate::values::ids::{ContextId, Dest, Source};
 use crate::values::memory::board::Board;
+use crate::values::shared::Quiet;
 use crate::values::topology::{Neighbors, Topology};
 
 /// A communicator. Cheap to clone; all clones are the same communicator.
 #[derive(Clone, Debug)]
-pub struct Comm(Rc<Inner>);
+pub struct Comm(Rc<Quiet<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -55,7 +56,7 @@ pub(crate) trait Lease: core::fmt::Debug {}
 
 /// A communicator that may be gone.
 #[derive(Debug)]
-pub(crate) struct WeakComm(Weak<Inner>);
+pub(crate) struct WeakComm(Weak<Quiet<Inner>>);
 
 impl WeakComm {
     pub fn get(&self) -> Option<Comm> {
@@ -92,7 +93,7 @@ impl Comm {
     }
 
     fn with(context: ContextId, group: Group, peers: Group, union: Option<Comm>, rank: u32) -> Comm {
-        Comm(Rc::new(Inner {
+        Comm(Rc::new(Quiet::new(Inner {
             context: Cell::new(context),
             lane: Cell::new(0),
             creations: Cell::new(0),
@@ -106,7 +107,7 @@ impl Comm {
             served: Cell::new(0),
             board: OnceCell::new(),
             topology: OnceCell::new(),
-        }))
+        })))
     }
 
     /// This process's rank.

@@ -3,6 +3,7 @@
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::hint::spin_loop;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
@@ -91,6 +92,56 @@ impl<T> Counted<T> {
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
     }
+}
+
+/// A value of the library's own that ends the process if it panics when it is dropped, as what is [counted](Counted) does. Nothing that calls a function of the
+/// program when it goes belongs in here: that may throw.
+#[derive(Default)]
+pub struct Quiet<T>(ManuallyDrop<T>);
+
+impl<T> Quiet<T> {
+    /// Of a value.
+    pub const fn new(value: T) -> Quiet<T> {
+        Quiet(ManuallyDrop::new(value))
+    }
+
+    extern "C" fn release(&mut self) {
+        // SAFETY: by `drop` alone, once, after which nobody can use it.
+        unsafe { ManuallyDrop::drop(&mut self.0) };
+    }
+}
+
+impl<T> Drop for Quiet<T> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl<T> Deref for Quiet<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Quiet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Acts on something with a value, and ends the process if that panics: who calls it needs no code for that case. The code that acts is there once.
+#[inline(always)]
+pub(crate) fn quietly<T, U, F: FnOnce(&mut T, U)>(on: &mut T, value: U, act: F) {
+    #[inline(never)]
+    extern "C" fn apart<T, U, F: FnOnce(&mut T, U)>(on: &mut T, given: &mut ManuallyDrop<(U, F)>) {
+        // SAFETY: made below, for this alone.
+        let (value, act) = unsafe { ManuallyDrop::take(given) };
+        act(on, value);
+    }
+    apart(on, &mut ManuallyDrop::new((value, act)));
 }
 
 /// Room for one [kept](Counted::kept) value, which is made when it is asked for first. A word.
@@ -257,6 +308,40 @@ mod tests {
         assert!(kept.is(&again));
         drop((kept, again));
         assert_eq!(dropped.get(), 1);
+    }
+
+    #[test]
+    fn what_is_quiet_is_dropped_once_and_what_is_done_quietly_is_done_once() {
+        let dropped = Rc::new(Cell::new(0));
+        let quiet = Quiet::new(Told(dropped.clone()));
+        assert_eq!(quiet.0.0.get(), 0);
+        drop(quiet);
+        assert_eq!(dropped.get(), 1);
+        let mut list = std::vec::Vec::new();
+        quietly(&mut list, Told(dropped.clone()), |list, told| list.push(told));
+        assert_eq!((list.len(), dropped.get()), (1, 1));
+        drop(list);
+        assert_eq!(dropped.get(), 2);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "starts a process")]
+    fn what_panics_quietly_ends_the_process() {
+        const CHILD: &str = "CORELACE_TEST_OF_QUIET";
+        struct Fails;
+        impl Drop for Fails {
+            fn drop(&mut self) {
+                panic!("as wanted");
+            }
+        }
+        if std::env::var_os(CHILD).is_some() {
+            let caught = std::panic::catch_unwind(|| drop(Quiet::new(Fails)));
+            std::process::exit(i32::from(caught.is_err()));
+        }
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "values::shared::tests::what_panics_quietly_ends_the_process"]);
+        let ended = again.env(CHILD, "1").output().unwrap();
+        assert_eq!(ended.status.code(), None, "it should have ended by a signal: {ended:?}");
     }
 
     #[test]

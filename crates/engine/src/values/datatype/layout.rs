@@ -86,7 +86,7 @@ impl Layout {
     /// buffer's origin, offset from `from`, bytes) for each run in memory. Resumable at any byte: `from` need not be the
     /// start of an element or a block, and finding it takes no longer the further on it lies. Runs come in the order of the packed form.
     pub fn walk(&self, from: u64, len: u64, mut each: impl FnMut(i64, u64, u64)) {
-        self.pieces(from, len, |mut at, piece| {
+        self.pieces_apart(from, len, &mut |mut at, piece| {
             piece.each_run(|offset, len| {
                 each(offset, at, len);
                 at += len;
@@ -97,13 +97,19 @@ impl Layout {
     /// As [`walk`](Layout::walk), with equal runs at equal distances together, where the type has them so: `each` gets the first's offset, where its bytes
     /// begin in the packed form, their length, the distance, and how many.
     pub fn walk_strides(&self, from: u64, len: u64, mut each: impl FnMut(i64, u64, u64, i64, u64)) {
-        self.pieces(from, len, |mut at, piece| match piece.runs {
+        self.pieces_apart(from, len, &mut |mut at, piece| match piece.runs {
             Runs::One(len) => each(piece.origin, at, len, piece.stride, piece.count),
             _ => piece.each_run(|offset, len| {
                 each(offset, at, len, 0, 1);
                 at += len;
             }),
         });
+    }
+
+    /// As [`pieces`](Layout::pieces), for all that have no copy of the walk of their own, which is three kilobytes: a call for each piece.
+    #[inline(never)]
+    pub(crate) fn pieces_apart(&self, from: u64, len: u64, each: &mut dyn FnMut(u64, Piece<'_>)) {
+        self.pieces(from, len, each);
     }
 
     /// As [`walk`](Layout::walk), in pieces of many runs each.

@@ -238,7 +238,7 @@ fn each_shape(
     act: &mut Move<'_>,
 ) -> Result<(), PortalError> {
     let mut result = Ok(());
-    datatype.layout().pieces(from, len, |at, piece| {
+    datatype.layout().pieces_apart(from, len, &mut |at, piece| {
         if result.is_ok() {
             result = each_shape_of(&piece, at as usize, offset, act);
         }
