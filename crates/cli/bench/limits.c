@@ -2,7 +2,7 @@
  *   figure limit-cache-line 64 VALUE us          one cache line one way, half of a round trip of two threads
  *   figure limit-copy SIZE VALUE us              memcpy
  *   figure limit-two-copies SIZE VALUE us        half of a round trip of two processes by shared memory: the sender copies in and raises a flag, the receiver copies out. The best of all
- *                                                combinations of: as a whole or in pieces, in one place or eight in turn, with hints to the caches or without
+ *                                                combinations of: as a whole or in pieces, in one place of the sender's or eight in turn, or where the letter lay that is answered, with hints to the caches or without
  *   figure limit-cross-memory/one SIZE VALUE us  half of a round trip of two processes by one copy: the sender raises a flag, the receiver reads its memory (process_vm_readv)
  *   figure limit-cross-memory/both SIZE VALUE us the same, but the receiver reads one half only, and the sender writes the other meanwhile (process_vm_writev)
  * usage: limits QUICK                                                                                 */
@@ -108,9 +108,14 @@ static void await_flag(atomic_long *flag, long count)
 /* How a letter goes through shared memory. */
 struct form {
     size_t piece;
-    int places;
+    int places; /* of the sender's; 0: one for both, where each writes what the other reads, and the other way round */
     int asks_for_lines, hands_lines_over;
 };
+
+static char *place_of(int sender, int letter, const struct form *form)
+{
+    return form->places ? ends[sender].places[letter % form->places] : ends[0].places[0];
+}
 
 static void hint(char *lines, size_t size, int ask)
 {
@@ -128,7 +133,7 @@ static void hint(char *lines, size_t size, int ask)
 static void send_by_copies(size_t size, int letter, const struct form *form)
 {
     struct end *mine = &ends[me];
-    char *place = mine->places[letter % form->places], *next = mine->places[(letter + 1) % form->places];
+    char *place = place_of(me, letter, form), *next = place_of(me, letter + 1, form);
     for (size_t at = 0; at < size; at += form->piece) {
         memcpy(place + at, from + at, form->piece);
         raise_flag(&mine->raised);
@@ -142,7 +147,7 @@ static void receive_by_copies(size_t size, int letter, const struct form *form)
     struct end *theirs = &ends[1 - me];
     for (size_t at = 0; at < size; at += form->piece) {
         await_flag(&theirs->raised, ++seen_raised);
-        memcpy(into + at, theirs->places[letter % form->places] + at, form->piece);
+        memcpy(into + at, place_of(1 - me, letter, form) + at, form->piece);
     }
 }
 
@@ -212,7 +217,7 @@ static void print(const char *name, size_t size, double seconds)
 static void be_one_of_two(void)
 {
     static const size_t pieces[] = {PLACE, 4096, 1024};
-    static const struct form forms[] = {{0, 1, 0, 0}, {0, 1, 0, 1}, {0, PLACES, 0, 0}, {0, PLACES, 1, 0}, {0, PLACES, 0, 1}, {0, PLACES, 1, 1}};
+    static const struct form forms[] = {{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 0, 0}, {0, 1, 0, 1}, {0, PLACES, 0, 0}, {0, PLACES, 1, 0}, {0, PLACES, 0, 1}, {0, PLACES, 1, 1}};
     int letters = LETTERS / share;
     stay_on(me);
     for (size_t size = 8 << 10; size <= PLACE; size *= 2) {
