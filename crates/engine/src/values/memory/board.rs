@@ -475,8 +475,15 @@ impl Board {
         if whole <= NOTE_BYTES {
             self.note(seat, turn).data.get().cast::<u8>()
         } else {
-            self.rooms(seat).wrapping_add((turn % ROOMS * self.room) as usize)
+            self.rooms(self.host(seat, turn)).wrapping_add((turn % ROOMS * self.room) as usize)
         }
+    }
+
+    /// The seat whose rooms are used for one in a turn. Two members change rooms whenever these have all been used: each then writes to those that it has read last, whose lines are in the cache of its core.
+    #[inline]
+    fn host(&self, seat: u32, turn: u64) -> u32 {
+        let changed = self.members == 2 && seat < 2 && turn / ROOMS % 2 == 1;
+        seat ^ u32::from(changed)
     }
 
     fn rooms(&self, seat: u32) -> *mut u8 {
