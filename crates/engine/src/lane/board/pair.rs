@@ -1,7 +1,7 @@
 //! Long data from one to the other of two members, who have a core each: both carry. The one who takes reads the first part while the one who gives writes the rest, so a transfer takes half the
-//! time that it takes one of them. Whoever is done with its part takes the other's, if that one has not come to it: so none waits for a member that does something else meanwhile.
+//! time that it takes one of them. In one that is under way whoever is done with its part takes the other's, if that one has not come to it: so none waits for a member that does something else meanwhile.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lane::board::long::{fetch, key, offer, part_company, put};
 use crate::lane::board::short::misfit;
@@ -21,20 +21,21 @@ const BOTH_ALIKE: u64 = 2;
 const GIVER_COPIES: u64 = 1;
 const TAKER_COPIES: u64 = 3;
 
-/// Claims of the parts, and what the one who gives says that could not write one.
+/// Bits of a word by which those under way claim the parts, and say that they have carried all that they have claimed, and that something could not be written.
 const FIRST: u64 = 1;
 const REST: u64 = 2;
-const FAILED: u64 = 4;
+const GIVEN: u64 = 4;
+const TAKEN: u64 = 8;
+const FAILED: u64 = 16;
 
 #[inline(never)]
 pub(super) fn run(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
     turn.make_room(0)?;
     let whole = held.insert(lay(turn, call));
-    // One who expects fewer bytes may have taken this turn in another form.
-    turn.await_data_or_end(1 - turn.me())?;
-    if turn.failed.is_none() {
-        turn.has_met();
-        carry(turn, call, whole);
+    let other = 1 - turn.me();
+    turn.wait(other, || turn.has_come_or_ended(other))?;
+    if has_met(turn) {
+        carry_own(turn, call, whole);
         part_company(turn)?;
         end(turn, call, whole);
     }
@@ -42,6 +43,7 @@ pub(super) fn run(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) ->
 }
 
 /// Goes on with one that is under way, from a stage: the one in which it has to wait, or none if it is done.
+#[inline(never)]
 pub(super) fn advance(
     turn: &mut Turn<'_>,
     call: &Call,
@@ -56,41 +58,38 @@ pub(super) fn advance(
         *held = Some(lay(turn, call));
     }
     let whole = held.as_ref()?;
-    let gives = gives(turn, call);
     if !matches!(stage, Stage::Done(_)) {
         if !turn.has_come_or_ended(other) {
             return Some(Stage::Partner);
         }
-        turn.inspect_or_fail(other);
-        if turn.failed.is_some() {
+        if !has_met(turn) {
             return None;
         }
-        turn.has_met();
-        let has_all = carry(turn, call, whole);
-        if gives {
-            // The one who takes learns by this that the rest is there, and this one in the same way that it has been taken.
-            turn.close();
-        } else if has_all {
+        if carry(turn, call, whole) {
             end(turn, call, whole);
             return None;
         }
     }
-    if !turn.is_done(other) {
+    let said = turns::reached(claims(turn, call));
+    if said & if gives(turn, call) { TAKEN } else { GIVEN } == 0 {
         return Some(Stage::Done(0));
     }
-    if !gives {
-        let claims = turn.board.claims(other, turn.number);
-        if claims.load(Ordering::Acquire) & FAILED != 0 {
-            let node = turn.comm.node(other).0;
-            turn.failed.get_or_insert(Error::PeerMemory { node, role: "send" });
-        }
-        end(turn, call, whole);
+    if said & FAILED != 0 {
+        let node = turn.comm.node(other).0;
+        turn.failed.get_or_insert(Error::PeerMemory { node, role: "send" });
     }
+    end(turn, call, whole);
     None
 }
 
 fn gives(turn: &Turn<'_>, call: &Call) -> bool {
     (call.root() == Some(turn.me())) != matches!(call, Call::Gather { .. })
+}
+
+/// The word of claims, in the note of the one who gives: it is there when that is published, until both are done.
+fn claims<'a>(turn: &Turn<'a>, call: &Call) -> &'a AtomicU64 {
+    let giver = if gives(turn, call) { turn.me() } else { 1 - turn.me() };
+    turn.board.claims(giver, turn.number)
 }
 
 /// Names what this member gives, or where it takes it.
@@ -122,48 +121,72 @@ fn data(call: &Call) -> &Region {
     }
 }
 
-/// Carries the part of this member, copies its own block, and carries the other part, if nobody has: true if it has carried both.
+/// The other one has come or ended: true if it has named its memory as this one expects. One who expects fewer bytes may have taken this turn in another form.
+fn has_met(turn: &mut Turn<'_>) -> bool {
+    turn.inspect_or_fail(1 - turn.me());
+    if turn.failed.is_none() {
+        turn.has_met();
+    }
+    turn.failed.is_none()
+}
+
+/// Carries what is this member's part where both wait, and copies its own block.
+fn carry_own(turn: &mut Turn<'_>, call: &Call, whole: &Whole) {
+    carry_part(turn, call, whole, if gives(turn, call) { REST } else { FIRST });
+    copy_own(turn, call);
+}
+
+/// Carries the same where the other one may do something else, and its part if it has not come to that: true if this member has carried both.
 fn carry(turn: &mut Turn<'_>, call: &Call, whole: &Whole) -> bool {
-    let (me, gives, region) = (turn.me(), gives(turn, call), whole.region());
-    let (other, giver) = (1 - me, if gives { me } else { 1 - me });
+    let (gives, claims) = (gives(turn, call), claims(turn, call));
+    let has_own = turns::claim(claims, if gives { REST } else { FIRST });
+    if has_own {
+        carry_own(turn, call, whole);
+    } else {
+        copy_own(turn, call);
+    }
+    let others = if gives { FIRST } else { REST };
+    let has_others = turns::claim(claims, others);
+    if has_others {
+        carry_part(turn, call, whole, others);
+    }
+    let failed = if gives && turn.failed.is_some() { FAILED } else { 0 };
+    turns::claim(claims, failed | if gives { GIVEN } else { TAKEN });
+    turn.wake(turn.me());
+    has_own && has_others
+}
+
+#[inline(never)]
+fn carry_part(turn: &mut Turn<'_>, call: &Call, whole: &Whole, part: u64) {
+    let (other, bytes) = (1 - turn.me(), whole.region().bytes());
     let quarters = match call {
         Call::Scatter { .. } => GIVER_COPIES,
         Call::Gather { .. } => TAKER_COPIES,
         _ => BOTH_ALIKE,
     };
-    let bytes = region.bytes();
     let middle = bytes - bytes / 4 * quarters;
+    let (from, to) = if part == FIRST { (0, middle) } else { (middle, bytes) };
+    let part = whole.region().elements(from, to - from);
     let key = key(turn, other, turn.number, 0);
-    let move_part = |turn: &mut Turn<'_>, part: u64| {
-        let is_mine = turns::claim(turn.board.claims(giver, turn.number), part);
-        if is_mine {
-            let (from, to) = if part == FIRST { (0, middle) } else { (middle, bytes) };
-            let part = region.elements(from, to - from);
-            if gives {
-                put(turn, other, &key, from, &part);
-            } else {
-                turn.read(turn.name(), &mut [other].into_iter(), &mut |turn, other| {
-                    fetch(turn, other, &key, from, &part);
-                });
-            }
-        }
-        is_mine
-    };
-    let (own, others) = if gives { (REST, FIRST) } else { (FIRST, REST) };
-    let has_own = move_part(turn, own);
+    if gives(turn, call) {
+        put(turn, other, &key, from, &part);
+    } else {
+        turn.read(turn.name(), &mut [other].into_iter(), &mut |turn, other| {
+            fetch(turn, other, &key, from, &part);
+        });
+    }
+}
+
+/// Copies the block of the member that has all.
+fn copy_own(turn: &Turn<'_>, call: &Call) {
+    let me = turn.me();
     match call {
         Call::Scatter { own, all: Some(all), root } if *root == me => copy(&all.block(me), own),
         Call::Gather { own, all: Some(all), root } if *root == me => copy(own, &all.block(me)),
         _ => {}
     }
-    let has_all = move_part(turn, others) && has_own;
-    if gives && turn.failed.is_some() {
-        turns::claim(turn.board.claims(me, turn.number), FAILED);
-    }
-    has_all
 }
 
-/// The block of the member that has all.
 fn copy(block: &Region, to: &Region) {
     if !block.same_place(to) {
         block.copy_to(to);

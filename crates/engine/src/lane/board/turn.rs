@@ -318,7 +318,7 @@ impl<'a> Turn<'a> {
 
     /// Wakes those who sleep until a seat has something for them.
     #[inline]
-    fn wake(&self, seat: u32) {
+    pub fn wake(&self, seat: u32) {
         self.lane.wake_members(self.comm, self.board, seat);
     }
 
@@ -336,19 +336,12 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// As [`await_data`](Turn::await_data), for a member that may end without a note: then it has failed.
-    pub fn await_data_or_end(&mut self, member: u32) -> Result<()> {
-        self.wait(member, || self.has_come_or_ended(member))?;
-        self.inspect_or_fail(member);
-        Ok(())
-    }
-
-    /// True if such a member's note is there, or will not come. Never waits.
+    /// True if the note of a member that may end without one is there, or will not come. Never waits.
     pub fn has_come_or_ended(&self, member: u32) -> bool {
         self.board.shows(member, self.number, self.kind) || self.is_done(member)
     }
 
-    /// Compares what its note says with what is expected, if it has come.
+    /// Compares what its note says with what is expected. One that has ended without a note has failed.
     pub fn inspect_or_fail(&mut self, member: u32) {
         if !self.sees(member) && self.failed.is_none() {
             self.note_misfit(member, Said { failed: true, ..Said::of(0) });
