@@ -1,4 +1,4 @@
-//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`, `phases`), and look where those wait.
+//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`, `long`, `phases`), and look where those wait.
 //!
 //! Members may have several under way, and begin others before they are done. A board's turns are counted in the order in which collectives are begun, which is the same at all members; persistent ones, which
 //! may be started in any order, have boards of their own.
