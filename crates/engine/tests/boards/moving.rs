@@ -84,6 +84,44 @@ fn whoever_takes_or_gives_is_done_while_the_root_makes_no_progress() {
 }
 
 #[test]
+fn nobody_is_done_before_the_others_have_read() {
+    let pair = Habits { workers: 2, ..SHARED };
+    let by_all = [Which::Allgather, Which::Alltoall];
+    let ways = [
+        (pair, &[Which::Bcast, Which::Scatter][..]),
+        (pair, &by_all),
+        (Habits { own_cores: true, ..pair }, &by_all),
+    ];
+    for (habits, which) in
+        ways.into_iter().flat_map(|(habits, all)| all.iter().map(move |which| (habits, *which)))
+    {
+        let round_of = [AtomicU32::new(0), AtomicU32::new(0)];
+        run(2, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            for round in 1..=10 {
+                let call = long_one(which, 0, round.into());
+                if comm.rank() == 1 {
+                    // It comes first, finds nothing to read, and does not look again.
+                    let one = begin(rank, comm, call);
+                    round_of[1].store(round, Ordering::Release);
+                    until(&round_of[0], round);
+                    finish(rank, one);
+                } else {
+                    until(&round_of[1], round);
+                    let one = begin(rank, comm, call);
+                    for _ in 0..1000 {
+                        assert!(matches!(rank.test(one.request), Ok(None)), "{which:?}");
+                    }
+                    round_of[0].store(round, Ordering::Release);
+                    finish(rank, one);
+                }
+            }
+        });
+    }
+}
+
+#[test]
 fn more_long_ones_than_a_board_has_notes_wait_for_one_that_comes_late() {
     let ways: Vec<(u32, Habits)> = ways().filter(|(members, _)| *members <= 5).collect();
     for (members, habits) in ways {
