@@ -1,7 +1,7 @@
 //! Collectives of long data: each member names its memory on the board, and the others read it where it lies.
 //!
 //! Cost: every byte that a member needs is copied once, by itself, straight from whoever has it; an all-reduction reads each value once and each result once. Members meet before anybody
-//! reads and once more before anybody may change what was read.
+//! reads, and nobody changes what others may still read: who waits meets them once more, and one that is under way ends when they are done.
 
 use fabric::{Key, PortalError, Ticket};
 
