@@ -11,7 +11,7 @@ use crate::support::job::{Ended, Job, Running, kill, wait_for_zombie};
 use crate::support::{MODES, mpirun, on, prefix, program};
 
 /// Where the ranks of `moments.c` stay.
-const MOMENTS: [&str; 4] = ["before-init", "waiting", "transfer", "after-finalize"];
+const MOMENTS: [&str; 5] = ["before-init", "waiting", "transfer", "collectives", "after-finalize"];
 
 /// Starts ranks that go to a moment and stay there; returns the process of each that has arrived.
 fn at(moment: &str, mode: &str, ranks: usize) -> (Running, Vec<(usize, u32)>) {

@@ -200,6 +200,11 @@ fn collectives_that_do_not_block_may_overlap() {
 }
 
 #[test]
+fn long_collectives_that_do_not_block_give_what_a_loop_over_the_ranks_gives() {
+    holds("moving.c", &[1, 2, 3, 8]);
+}
+
+#[test]
 fn reductions_of_every_operation_and_type_agree_with_c() {
     holds("reductions.c", &[1, 2, 7]);
 }

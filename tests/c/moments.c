@@ -1,5 +1,5 @@
 /* Every rank goes to one moment of its life, says its number and its process, and stays there.
- * usage: moments before-init|waiting|transfer|after-finalize */
+ * usage: moments before-init|waiting|transfer|collectives|after-finalize */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +55,18 @@ int main(int argc, char **argv)
             MPI_Sendrecv(out, bytes, MPI_CHAR, next, 2, in, bytes, MPI_CHAR, previous, 2, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
             if (round == 0) arrived(rank);
+        }
+    } else if (!strcmp(moment, "collectives")) {
+        int bytes = 1 << 20;
+        char *out = calloc(1, bytes), *in = calloc(size, bytes);
+        MPI_Request requests[2];
+        /* By messages at first, then in the members' memory. */
+        for (long round = 0;; round++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Ibcast(out, bytes, MPI_CHAR, round % size, MPI_COMM_WORLD, &requests[0]);
+            MPI_Iallgather(MPI_IN_PLACE, 0, MPI_CHAR, in, bytes, MPI_CHAR, MPI_COMM_WORLD, &requests[1]);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            if (round == 10) arrived(rank);
         }
     } else if (!strcmp(moment, "after-finalize")) {
         MPI_Finalize();

@@ -6,6 +6,8 @@ mod agreement;
 mod calls;
 #[path = "boards/letters.rs"]
 mod letters;
+#[path = "boards/moving.rs"]
+mod moving;
 #[path = "boards/order.rs"]
 mod order;
 #[path = "boards/rooted.rs"]

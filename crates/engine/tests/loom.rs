@@ -482,6 +482,34 @@ fn of_two_who_meet_in_a_step_one_goes_on_with_what_both_left_and_the_other_leave
 }
 
 #[test]
+fn each_part_of_a_transfer_is_carried_once_and_seen_by_who_is_told_that_the_other_has_carried() {
+    const CARRIED: [u64; 2] = [4, 8];
+    model(|| {
+        let (claims, parts) = (Arc::new(AtomicU64::new(0)), Arc::new([Locked::default(), Locked::default()]));
+        let member = |me: usize| {
+            let (claims, parts) = (claims.clone(), parts.clone());
+            move || {
+                let mine = [me, 1 - me].map(|part| {
+                    let is_mine = turns::claim(&claims, 1 << part);
+                    if is_mine {
+                        parts[part].add();
+                    }
+                    is_mine
+                });
+                turns::claim(&claims, CARRIED[me]);
+                if mine != [true, true] {
+                    until(|| turns::reached(&claims) & CARRIED[1 - me] != 0);
+                }
+                assert_eq!([parts[0].read(), parts[1].read()], [1, 1]);
+            }
+        };
+        let other = thread::spawn(member(1));
+        member(0)();
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publishes_it() {
     for (light, nested) in [(false, false), (true, false), (false, true)] {
         model(move || {

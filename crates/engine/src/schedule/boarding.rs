@@ -5,6 +5,7 @@ use core::cell::RefCell;
 
 use super::call::Call;
 use crate::values::error::Error;
+use crate::values::memory::Whole;
 use crate::values::memory::board::Board;
 
 /// The whole of a schedule that goes by a board.
@@ -21,6 +22,8 @@ pub(crate) struct Taken {
     pub turn: u64,
     pub stage: Stage,
     pub failed: Option<Error>,
+    /// What others read or write where it lies.
+    pub held: Option<Whole>,
 }
 
 /// What it waits for.
@@ -28,8 +31,8 @@ pub(crate) struct Taken {
 pub(crate) enum Stage {
     /// Until there is room for what it lays down.
     Room,
-    /// Until the root's note is published.
-    Root,
+    /// Until the note of one member is published.
+    Note(u32),
     /// Until the notes of all others are, of whom so many have been seen.
     All(u32),
     /// As [`All`](Stage::All), for the last who arrives.
@@ -44,6 +47,10 @@ pub(crate) enum Stage {
     Round(u32),
     /// Until those before it have laid down what it needs of them.
     Before,
+    /// Until the other one of two has named its memory, or is done.
+    Partner,
+    /// Until the others are done, of whom so many are known to be.
+    Done(u32),
 }
 
 impl Boarding {

@@ -2,7 +2,7 @@
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
-    Builtin, Comm, Datatype, Op, Plan, Rank, RecvBuffer, Reduction, RequestId, SendBuffer,
+    Builtin, Comm, Datatype, Error, Op, Plan, Rank, RecvBuffer, Reduction, RequestId, SendBuffer,
 };
 use proptest::prelude::*;
 
@@ -10,9 +10,9 @@ use crate::support::{Habits, PLAIN, PortalHabit};
 
 pub const SHARED: Habits = Habits { boards: true, ..PLAIN };
 
-/// Members who share a core, who have one each, who are too many to look at each other, and who cannot read each other's memory. Those who are many meet in groups, of which the last is smaller, or one
-/// member alone.
-pub const WAYS: [(u32, Habits); 7] = [
+/// Members who share a core, who have one each, who are too many to look at each other, who cannot read each other's memory, and who can but do not address it. Those who are many meet in groups, of which
+/// the last is smaller, or one member alone.
+pub const WAYS: [(u32, Habits); 9] = [
     (2, Habits { own_cores: true, workers: 2, ..SHARED }),
     (5, SHARED),
     (7, Habits { workers: 2, ..SHARED }),
@@ -20,6 +20,8 @@ pub const WAYS: [(u32, Habits); 7] = [
     (18, Habits { own_cores: true, ..SHARED }),
     (3, Habits { portal: PortalHabit::Nothing, workers: 2, ..SHARED }),
     (21, Habits { own_cores: true, workers: 2, ..SHARED }),
+    (2, Habits { own_cores: true, apart: true, workers: 2, ..SHARED }),
+    (8, Habits { apart: true, workers: 2, ..SHARED }),
 ];
 
 /// Elements: none, in a note, just not, in rooms, longer than those, in several pieces of a hall.
@@ -303,13 +305,23 @@ pub fn check(rank: &Rank, comm: &Comm, call: Call) {
 pub struct Begun {
     pub call: Call,
     pub request: RequestId,
-    pub _own: Vec<i64>,
+    pub own: Vec<i64>,
     pub values: Vec<i64>,
     pub expected: Option<Vec<i64>>,
 }
 
 /// Begins one of several that go on at the same time.
 pub fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
+    begin_by(rank, comm, call, Plan::start)
+}
+
+/// The same by another form.
+pub fn begin_by<'a>(
+    rank: &'a Rank,
+    comm: &'a Comm,
+    call: Call,
+    form: impl FnOnce(Plan<'a>) -> Result<RequestId, Error>,
+) -> Begun {
     // Blocks for all members are long enough if those of a few make a long buffer.
     let (me, p, count, seed) = (comm.rank(), comm.size(), call.count.min(9000), call.seed);
     let (root, all) = (call.root % p, count * p as usize);
@@ -349,13 +361,17 @@ pub fn begin(rank: &Rank, comm: &Comm, call: Call) -> Begun {
             (plan, (me > 0).then(|| summed(seed, me, count)))
         }
     };
-    Begun { call, request: plan.unwrap().start().unwrap(), _own: own, values, expected }
+    Begun { call, request: form(plan.unwrap()).unwrap(), own, values, expected }
 }
 
 pub fn finish(rank: &Rank, begun: Begun) {
+    wait_and_compare(rank, &begun);
+}
+
+pub fn wait_and_compare(rank: &Rank, begun: &Begun) {
     rank.wait(begun.request).unwrap();
-    if let Some(expected) = begun.expected {
-        let wrong = begun.values.iter().zip(&expected).position(|(value, expected)| value != expected);
+    if let Some(expected) = &begun.expected {
+        let wrong = begun.values.iter().zip(expected).position(|(value, expected)| value != expected);
         assert!(
             wrong.is_none(),
             "element {wrong:?} of {:?} at {} of {}",

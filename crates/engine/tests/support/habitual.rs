@@ -163,6 +163,9 @@ impl Portal for Habitual {
         assert!(self.route(peer).put, "put although the route says no");
         assert!(delivery.notice.is_none() || self.habits.notices, "a notice although the route says no");
         assert!(delivery.mover == Mover::Core || self.caps.dma, "no DMA engine");
+        if self.habits.breaks_puts {
+            return Err(PortalError::PeerMemory);
+        }
         self.start(UnderWay {
             ticket: 0,
             questions: self.habits.slow_transfers,

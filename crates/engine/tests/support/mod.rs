@@ -23,6 +23,8 @@ pub struct Habits {
     pub lost_node: Option<u32>,
     /// Transfers that take their time come to nothing.
     pub breaks_transfers: bool,
+    /// Puts come to nothing.
+    pub breaks_puts: bool,
     /// Which transfers the portal offers.
     pub portal: PortalHabit,
     /// Ranks do not address each other's memory, but for what they share.
@@ -86,6 +88,7 @@ pub const PLAIN: Habits = Habits {
     mixed_letters: false,
     lost_node: None,
     breaks_transfers: false,
+    breaks_puts: false,
     portal: PortalHabit::PutAndGet,
     apart: false,
     shares_nothing: false,

@@ -97,13 +97,16 @@ impl Call {
         }
     }
 
-    /// How a board serves it while the rank makes progress, if it does: by rooms if it fits there, whatever the blocking form goes by.
+    /// How a board serves it while the rank makes progress, if it does: by rooms if it fits there, and else where the data lie if nothing is combined, whatever the blocking form goes by.
     pub(super) fn goes_on(&self, bounds: &Bounds, board: &Board) -> Option<Form> {
         if !self.suits_board(bounds, board.members(), board.room()) {
             return None;
         }
         if self.fits(bounds, board) {
             return (!short::is_sliced(self, board, Meeting::under_way(board))).then_some(Form::Short);
+        }
+        if long::only_moves(self) {
+            return board.ways.reach.then_some(Form::Long);
         }
         self.form(bounds, board).filter(|form| phases::serves(self, *form))
     }

@@ -5,14 +5,13 @@
 //! depend on who that is.
 
 use crate::lane::Lane;
-use crate::lane::board::long::Piece;
 use crate::lane::board::turn::Turn;
 use crate::schedule::Call;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
 use crate::values::memory::hall::{Hall, SENT, SENT_AHEAD, step};
-use crate::values::memory::{Aside, Region, Scratch, turns};
+use crate::values::memory::{Aside, Region, Whole, turns};
 use crate::values::op::Op;
 
 #[inline(never)]
@@ -46,7 +45,7 @@ fn pieces(bytes: u64) -> impl Iterator<Item = (u64, u64, u64)> {
 #[inline(never)]
 fn send(turn: &mut Turn<'_>, hall: &Hall, data: &Region) -> Result<()> {
     turn.enter_hall(false)?;
-    let whole = Piece::of(data, turn);
+    let whole = Whole::of(data, turn.byte());
     for (piece, from, bytes) in pieces(data.bytes()) {
         if piece >= SENT_AHEAD {
             let free = step(turn.number, piece + 1 - SENT_AHEAD);
@@ -72,22 +71,18 @@ fn receive(turn: &mut Turn<'_>, hall: &Hall, data: &Region, root: u32) -> Result
     if turn.failed.is_some() {
         return Ok(());
     }
-    let mut scratch = None;
-    let whole = data.as_bytes(turn.byte()).unwrap_or_else(|| {
-        let scratch: &mut Scratch = scratch.insert(Scratch::unwritten(data.bytes() as usize));
-        scratch.region(data.bytes(), turn.byte())
-    });
+    let whole = Whole::place(data, turn.byte());
     for (piece, from, bytes) in pieces(data.bytes()) {
         let reached = step(turn.number, piece + 1);
         if piece > 0 {
             turn.wait(root, || turns::reached(hall.filled()) >= reached)?;
         }
-        hall.sent(piece, bytes, turn.byte()).copy_to(&whole.elements(from, bytes));
+        hall.sent(piece, bytes, turn.byte()).copy_to(&whole.region().elements(from, bytes));
         if data.bytes() > SENT_AHEAD * SENT {
             turn.show(hall.progress(turn.me()), reached, turn.me());
         }
     }
-    whole.copy_to(data);
+    whole.spread(data);
     Ok(())
 }
 

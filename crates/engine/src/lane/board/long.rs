@@ -1,19 +1,20 @@
 //! Collectives of long data: each member names its memory on the board, and the others read it where it lies.
 //!
 //! Cost: every byte that a member needs is copied once, by itself, straight from whoever has it; an all-reduction reads each value once and each result once. Members meet before anybody
-//! reads and once more before anybody may change what was read.
+//! reads, and nobody changes what others may still read: who waits meets them once more, and one that is under way ends when they are done.
 
 use fabric::{Key, PortalError, Ticket};
 
 use crate::lane::Lane;
 use crate::lane::board::pair;
-use crate::lane::board::short::{misfit, slice};
+use crate::lane::board::short::{self, Awaits, misfit, slice};
 use crate::lane::board::turn::Turn;
-use crate::schedule::{Call, Dealing};
+use crate::lane::board::under_way::{look, stage_of};
+use crate::schedule::{Call, Dealing, Stage};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
-use crate::values::memory::{Region, Scratch};
+use crate::values::memory::{Region, Scratch, Whole};
 use crate::values::op::Op;
 
 /// Bytes that are combined at a time, while they are in the core's cache.
@@ -26,24 +27,17 @@ const WHOLE_PIECE: u64 = 256 << 10;
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let mut turn = Turn::begin((lane, comm, board), call);
     let named = turn.number;
+    // Until nobody reads it.
+    let mut held = None;
     let ended = match call {
-        Call::Bcast { .. } | Call::Scatter { .. } | Call::Gather { .. } if pair::is_one(&turn) => {
-            pair::run(&mut turn, call)
-        }
-        Call::Bcast { data, root } => bcast(&mut turn, data, *root),
+        _ if pair::serves(&turn, call) => pair::run(&mut turn, call, &mut held),
         Call::Allreduce { value, target, op } if is_between_two(&turn, value, op) => {
             reduce_with_the_other(&mut turn, value, target, op)
         }
         Call::Allreduce { value, target, op } => allreduce(&mut turn, value, target, op),
         Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
-        Call::Allgather { own, all } => allgather(&mut turn, own, all),
-        Call::Alltoall { send, recv } => alltoall(&mut turn, send, recv),
-        Call::Scatter { own, all, root } => scatter(&mut turn, own, all.as_ref(), *root),
-        Call::Gather { own, all, root } => gather(&mut turn, own, all.as_ref(), *root),
         Call::ReduceScatter { dealing, op, .. } => reduce_scatter(&mut turn, dealing, op),
-        Call::Barrier | Call::Scan { .. } => {
-            Err(Error::Internal { reason: "a collective whose long form does not go by a board" })
-        }
+        _ => carry(&mut turn, call, &mut held),
     };
     match ended {
         Ok(()) => turn.finish(),
@@ -54,40 +48,207 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     }
 }
 
-/// Data in one piece: where they are, or a copy.
-pub(super) struct Piece {
-    region: Region,
-    _copy: Option<Scratch>,
+/// True for those in which nothing is combined: they go on while the rank makes progress in the same way as if it waits.
+pub(super) fn only_moves(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Bcast { .. }
+            | Call::Scatter { .. }
+            | Call::Gather { .. }
+            | Call::Allgather { .. }
+            | Call::Alltoall { .. }
+    )
 }
 
-impl Piece {
-    pub fn of(data: &Region, turn: &Turn<'_>) -> Piece {
-        if let Some(region) = data.as_bytes(turn.byte()) {
-            return Piece { region, _copy: None };
+/// Does one of these, and waits.
+fn carry(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
+    if publishes(turn, call) {
+        turn.make_room(0)?;
+    }
+    *held = lay(turn, call);
+    match awaits(turn, call) {
+        Awaits::Root(root) => turn.await_data(root)?,
+        Awaits::All => {
+            for member in turn.others() {
+                turn.await_data(member)?;
+            }
+            turn.has_met();
         }
-        let mut scratch = Scratch::unwritten(data.bytes() as usize);
-        let region = scratch.region(data.bytes(), turn.byte());
-        data.copy_to(&region);
-        Piece { region, _copy: Some(scratch) }
+        Awaits::Meeting => {
+            turn.meet(&mut |_| {})?;
+            turn.has_met();
+        }
+        Awaits::Nobody | Awaits::Before => {}
     }
+    let is_needed = is_needed(turn, call);
+    take(turn, call, held.as_ref());
+    match call.root() {
+        _ if !is_needed => Ok(()),
+        Some(_) => turn.await_all_done(),
+        None => part_company(turn),
+    }
+}
 
-    pub fn region(&self) -> &Region {
-        &self.region
+/// Goes on with one that is under way, from a stage: the one in which it has to wait, or none if it is done.
+#[inline(never)]
+pub(super) fn advance(
+    turn: &mut Turn<'_>,
+    call: &Call,
+    stage: Stage,
+    held: &mut Option<Whole>,
+) -> Option<Stage> {
+    if pair::serves(turn, call) {
+        return pair::advance(turn, call, stage, held);
     }
+    let mut waits = Some(stage);
+    if stage == Stage::Room {
+        if publishes(turn, call) && !turn.has_room(0) {
+            return waits;
+        }
+        *held = lay(turn, call);
+        waits = stage_of(turn, awaits(turn, call));
+    }
+    if !matches!(waits, Some(Stage::Done(_))) {
+        if let Some(stage) = waits.and_then(|stage| look(turn, stage, &mut |_| {})) {
+            return Some(stage);
+        }
+        let is_needed = is_needed(turn, call);
+        take(turn, call, held.as_ref());
+        if !is_needed {
+            return None;
+        }
+        turn.close();
+        waits = Some(Stage::Done(0));
+    }
+    waits.and_then(|stage| look(turn, stage, &mut |_| {}))
+}
+
+/// True if this member publishes a note, for which there must be room.
+fn publishes(turn: &Turn<'_>, call: &Call) -> bool {
+    match call {
+        Call::Bcast { root, .. } | Call::Scatter { root, .. } => *root == turn.me(),
+        _ => true,
+    }
+}
+
+/// Names what others read from this member or write to it, if they do, and publishes that. What it has named stays until they are done.
+fn lay(turn: &mut Turn<'_>, call: &Call) -> Option<Whole> {
+    let (me, members, byte) = (turn.me(), turn.members(), turn.byte());
+    let is_root = call.root() == Some(me);
+    match call {
+        Call::Bcast { data, .. } if is_root => {
+            let whole = Whole::of(data, byte);
+            offer(turn, &[whole.region()]);
+            Some(whole)
+        }
+        Call::Scatter { own, all: Some(all), .. } if is_root => {
+            turn.failed = misfit(all, own, turn.comm);
+            let whole = Whole::of(&all.blocks(0, members), byte);
+            offer(turn, &[whole.region()]);
+            if turn.failed.is_none() && !own.same_place(&all.block(me)) {
+                all.block(me).copy_to(own);
+            }
+            Some(whole)
+        }
+        // The root names the memory for all blocks, and each member writes its own there: side by side, and not one after the other by the root.
+        Call::Gather { own, all: Some(all), .. } if is_root => {
+            turn.failed = misfit(own, all, turn.comm);
+            let whole = Whole::place(&all.blocks(0, members), byte);
+            offer(turn, &[whole.region()]);
+            let mine = whole.region().elements(all.bytes() * u64::from(me), all.bytes());
+            if turn.failed.is_none() && !own.same_place(&mine) {
+                own.copy_to(&mine);
+            }
+            Some(whole)
+        }
+        Call::Allgather { own, all } => {
+            turn.failed = misfit(own, all, turn.comm);
+            Some(bring(turn, own))
+        }
+        Call::Alltoall { send, recv } => {
+            turn.failed = misfit(send, recv, turn.comm);
+            Some(bring(turn, &send.blocks(0, members)))
+        }
+        _ => None,
+    }
+}
+
+/// Names data for a meeting.
+#[inline(never)]
+fn bring(turn: &mut Turn<'_>, data: &Region) -> Whole {
+    let whole = Whole::of(data, turn.byte());
+    name(turn, &[whole.region()]);
+    turn.come();
+    whole
+}
+
+/// Whom this member waits for before it takes or gives anything.
+fn awaits(turn: &Turn<'_>, call: &Call) -> Awaits {
+    match call {
+        Call::Gather { root, .. } if *root != turn.me() => Awaits::Root(*root),
+        _ => short::awaits(turn, call),
+    }
+}
+
+/// True if others still need what this member has named when it has taken its part. Of one that has failed nobody reads anything.
+fn is_needed(turn: &Turn<'_>, call: &Call) -> bool {
+    turn.failed.is_none() && !matches!(call, Call::Gather { .. }) && publishes(turn, call)
+}
+
+/// Takes what this member needs of what the others have named, or gives what they need, unless it has failed.
+fn take(turn: &mut Turn<'_>, call: &Call, held: Option<&Whole>) {
+    let (me, is_root) = (turn.me(), call.root() == Some(turn.me()));
+    let is_well = turn.failed.is_none();
+    match call {
+        Call::Gather { own, root, .. } if !is_root => {
+            if is_well {
+                let whole = Whole::of(own, turn.byte());
+                let key = key(turn, *root, turn.number, 0);
+                put(turn, *root, &key, own.bytes() * u64::from(me), whole.region());
+            }
+            turn.publish(me, turn.failed.is_some());
+        }
+        _ if !is_well => {}
+        Call::Gather { all: Some(all), .. } => {
+            if let Some(whole) = held {
+                whole.spread(&all.blocks(0, turn.members()));
+            }
+        }
+        Call::Bcast { data, root } if !is_root => get(turn, &mut [*root].into_iter(), 0, &|_| data.clone()),
+        Call::Scatter { own, root, .. } if !is_root => {
+            get(turn, &mut [*root].into_iter(), own.bytes() * u64::from(me), &|_| own.clone());
+        }
+        Call::Allgather { own, all } => {
+            own.copy_to(&all.block(me));
+            get(turn, &mut turn.others(), 0, &|member| all.block(member));
+        }
+        Call::Alltoall { send, recv } => {
+            send.block(me).copy_to(&recv.block(me));
+            get(turn, &mut turn.others(), recv.bytes() * u64::from(me), &|member| recv.block(member));
+        }
+        _ => {}
+    }
+}
+
+/// Reads from byte `from` on of what members have named in this turn.
+#[inline(never)]
+fn get(turn: &mut Turn<'_>, members: &mut dyn Iterator<Item = u32>, from: u64, into: &dyn Fn(u32) -> Region) {
+    turn.read(turn.name(), members, &mut |turn, member| {
+        let key = key(turn, member, turn.number, 0);
+        fetch(turn, member, &key, from, &into(member));
+    });
 }
 
 /// Names memory for the others, and publishes that.
 #[inline(never)]
-pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
-    name(turn, pieces)?;
+pub(super) fn offer(turn: &mut Turn<'_>, pieces: &[&Region]) {
+    name(turn, pieces);
     turn.publish(turn.me(), turn.failed.is_some());
-    Ok(())
 }
 
-/// Names memory for the others.
+/// Names memory for the others, where there is room for that.
 #[inline(never)]
-fn name(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
-    turn.make_room(0)?;
+fn name(turn: &mut Turn<'_>, pieces: &[&Region]) {
     let mut keys = [Key([0; 4]); 2];
     for (key, piece) in keys.iter_mut().zip(pieces) {
         match piece.expose(turn.lane.fabric()) {
@@ -96,7 +257,6 @@ fn name(turn: &mut Turn<'_>, pieces: &[&Region]) -> Result<()> {
         }
     }
     turn.board.lay_keys(turn.number, &keys[..pieces.len()], turn.byte());
-    Ok(())
 }
 
 /// Reads from what a member has named, from byte `from` on, as many as the region holds.
@@ -142,65 +302,6 @@ pub(super) fn key(turn: &Turn<'_>, member: u32, number: u64, place: usize) -> Ke
     turn.board.key(member, number, place, turn.byte())
 }
 
-fn bcast(turn: &mut Turn<'_>, data: &Region, root: u32) -> Result<()> {
-    if turn.me() == root { give(turn, data, |_| {}) } else { get(turn, root, 0, data) }
-}
-
-fn scatter(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
-    let me = turn.me();
-    match all.filter(|_| me == root) {
-        Some(all) => {
-            turn.failed = misfit(all, own, turn.comm);
-            let block = all.block(me);
-            give(turn, &all.blocks(0, turn.members()), |turn| {
-                if turn.failed.is_none() && !own.same_place(&block) {
-                    block.copy_to(own);
-                }
-            })
-        }
-        None => get(turn, root, own.bytes() * u64::from(me), own),
-    }
-}
-
-/// The root names the memory for all blocks, and each member writes its own there: side by side, and not one after the other by the root.
-fn gather(turn: &mut Turn<'_>, own: &Region, all: Option<&Region>, root: u32) -> Result<()> {
-    let me = turn.me();
-    let Some(all) = all.filter(|_| me == root) else { return deliver(turn, own, root) };
-    turn.failed = misfit(own, all, turn.comm);
-    let blocks = all.blocks(0, turn.members());
-    let mut scratch = None;
-    let whole = blocks.as_bytes(turn.byte()).unwrap_or_else(|| {
-        let scratch: &mut Scratch = scratch.insert(Scratch::unwritten(blocks.bytes() as usize));
-        scratch.region(blocks.bytes(), turn.byte())
-    });
-    let mine = whole.elements(all.bytes() * u64::from(me), all.bytes());
-    offer(turn, &[&whole])?;
-    if turn.failed.is_none() && !own.same_place(&mine) {
-        own.copy_to(&mine);
-    }
-    for member in turn.others() {
-        turn.await_data(member)?;
-    }
-    turn.has_met();
-    if turn.failed.is_none() && scratch.is_some() {
-        whole.copy_to(&blocks);
-    }
-    Ok(())
-}
-
-/// Writes a member's block where the root wants it.
-fn deliver(turn: &mut Turn<'_>, own: &Region, root: u32) -> Result<()> {
-    turn.await_data(root)?;
-    if turn.failed.is_none() {
-        let (piece, from) = (Piece::of(own, turn), own.bytes() * u64::from(turn.me()));
-        let key = key(turn, root, turn.number, 0);
-        put(turn, root, &key, from, &piece.region);
-    }
-    turn.make_room(0)?;
-    turn.publish(turn.me(), turn.failed.is_some());
-    Ok(())
-}
-
 /// Writes to what a member has named in this turn, from byte `from` on, unless it has withdrawn it.
 #[inline(never)]
 pub(super) fn put(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, piece: &Region) {
@@ -210,28 +311,6 @@ pub(super) fn put(turn: &mut Turn<'_>, member: u32, key: &Key, from: u64, piece:
             fail(turn, member, error);
         }
     });
-}
-
-/// Lets the others read data until all are done; meanwhile this member does something else.
-#[inline(never)]
-fn give(turn: &mut Turn<'_>, data: &Region, meanwhile: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
-    let piece = Piece::of(data, turn);
-    offer(turn, &[&piece.region])?;
-    meanwhile(turn);
-    turn.await_all_done().inspect_err(|_| turn.withdraw(turn.number))
-}
-
-/// Reads from byte `from` on of what the root gives.
-#[inline(never)]
-fn get(turn: &mut Turn<'_>, root: u32, from: u64, into: &Region) -> Result<()> {
-    turn.await_data(root)?;
-    if turn.failed.is_none() {
-        let key = key(turn, root, turn.number, 0);
-        turn.read(turn.name(), &mut [root].into_iter(), &mut |turn, root| {
-            fetch(turn, root, &key, from, into);
-        });
-    }
-    Ok(())
 }
 
 /// Waits until all have come, with memory that they have named: false if one has failed, which all learn.
@@ -251,35 +330,11 @@ pub(super) fn part_company(turn: &mut Turn<'_>) -> Result<()> {
     Ok(())
 }
 
-fn allgather(turn: &mut Turn<'_>, own: &Region, all: &Region) -> Result<()> {
-    turn.failed = misfit(own, all, turn.comm);
-    let piece = Piece::of(own, turn);
-    exchange(turn, &piece.region, |turn| {
-        own.copy_to(&all.block(turn.me()));
-        turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
-            let key = key(turn, member, turn.number, 0);
-            fetch(turn, member, &key, 0, &all.block(member));
-        });
-    })
-}
-
-fn alltoall(turn: &mut Turn<'_>, send: &Region, recv: &Region) -> Result<()> {
-    turn.failed = misfit(send, recv, turn.comm);
-    let (me, block) = (turn.me(), recv.bytes());
-    let piece = Piece::of(&send.blocks(0, turn.members()), turn);
-    exchange(turn, &piece.region, |turn| {
-        send.block(me).copy_to(&recv.block(me));
-        turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
-            let key = key(turn, member, turn.number, 0);
-            fetch(turn, member, &key, block * u64::from(me), &recv.block(member));
-        });
-    })
-}
-
 /// Offers a piece, and reads what the others offer; the piece is left alone until all have.
 fn exchange(turn: &mut Turn<'_>, piece: &Region, read: impl FnOnce(&mut Turn<'_>)) -> Result<()> {
+    turn.make_room(0)?;
     let named = turn.number;
-    name(turn, &[piece])?;
+    name(turn, &[piece]);
     let exchanged = || {
         if meet(turn)? {
             read(turn);
@@ -331,7 +386,8 @@ fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u6
 }
 
 fn allreduce(turn: &mut Turn<'_>, value: &Region, target: &Region, op: &Op) -> Result<()> {
-    name(turn, &[value, target])?;
+    turn.make_room(0)?;
+    name(turn, &[value, target]);
     if !meet(turn)? {
         return Ok(());
     }
@@ -388,7 +444,8 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
             scratch.insert(Scratch::unwritten((count * datatype.size()) as usize)).region(count, datatype)
         }
     };
-    name(turn, &[value, target.unwrap_or(value)])?;
+    turn.make_room(0)?;
+    name(turn, &[value, target.unwrap_or(value)]);
     if !meet(turn)? {
         return Ok(());
     }

@@ -1,16 +1,19 @@
 //! Long data from one to the other of two members, who have a core each: both carry. The one who takes reads the first part while the one who gives writes the rest, so a transfer takes half the
-//! time that it takes one of them.
+//! time that it takes one of them. In one that is under way whoever is done with its part takes the other's, if that one has not come to it: so none waits for a member that does something else meanwhile.
 
-use crate::lane::board::long::{Piece, fetch, key, offer, part_company, put};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::lane::board::long::{fetch, key, offer, part_company, put};
 use crate::lane::board::short::misfit;
 use crate::lane::board::turn::Turn;
-use crate::schedule::Call;
+use crate::schedule::{Call, Stage};
 use crate::values::error::{Error, Result};
-use crate::values::memory::{Region, Scratch};
+use crate::values::memory::{Region, Whole, turns};
 
 /// True if both can carry.
-pub(super) fn is_one(turn: &Turn<'_>) -> bool {
-    turn.members() == 2 && turn.board.ways.own_cores
+pub(super) fn serves(turn: &Turn<'_>, call: &Call) -> bool {
+    let gives = matches!(call, Call::Bcast { .. } | Call::Scatter { .. } | Call::Gather { .. });
+    gives && turn.members() == 2 && turn.board.ways.own_cores
 }
 
 /// Quarters of the data that the one who gives carries: half of them, and fewer or more if one has a block of its own to copy, which takes half as long as a transfer of the same length.
@@ -18,89 +21,184 @@ const BOTH_ALIKE: u64 = 2;
 const GIVER_COPIES: u64 = 1;
 const TAKER_COPIES: u64 = 3;
 
-pub(super) fn run(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
-    let me = turn.me();
-    match call {
-        Call::Bcast { data, root } if me == *root => give(turn, data, BOTH_ALIKE, |_| {}),
-        Call::Bcast { data, .. } => take(turn, data, BOTH_ALIKE, |_| {}),
-        Call::Scatter { own, all: Some(all), root } if me == *root => {
+/// Bits of a word by which those under way claim the parts, and say that they have carried all that they have claimed, and that something could not be written.
+const FIRST: u64 = 1;
+const REST: u64 = 2;
+const GIVEN: u64 = 4;
+const TAKEN: u64 = 8;
+const FAILED: u64 = 16;
+
+#[inline(never)]
+pub(super) fn run(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
+    turn.make_room(0)?;
+    let whole = held.insert(lay(turn, call));
+    let other = 1 - turn.me();
+    turn.wait(other, || turn.has_come_or_ended(other))?;
+    if has_met(turn) {
+        carry_own(turn, call, whole);
+        part_company(turn)?;
+        end(turn, call, whole);
+    }
+    Ok(())
+}
+
+/// Goes on with one that is under way, from a stage: the one in which it has to wait, or none if it is done.
+#[inline(never)]
+pub(super) fn advance(
+    turn: &mut Turn<'_>,
+    call: &Call,
+    stage: Stage,
+    held: &mut Option<Whole>,
+) -> Option<Stage> {
+    let other = 1 - turn.me();
+    if stage == Stage::Room {
+        if !turn.has_room(0) {
+            return Some(stage);
+        }
+        *held = Some(lay(turn, call));
+    }
+    let whole = held.as_ref()?;
+    if !matches!(stage, Stage::Done(_)) {
+        if !turn.has_come_or_ended(other) {
+            return Some(Stage::Partner);
+        }
+        if !has_met(turn) {
+            return None;
+        }
+        if carry(turn, call, whole) {
+            end(turn, call, whole);
+            return None;
+        }
+    }
+    let said = turns::reached(claims(turn, call));
+    if said & if gives(turn, call) { TAKEN } else { GIVEN } == 0 {
+        return Some(Stage::Done(0));
+    }
+    if said & FAILED != 0 {
+        let node = turn.comm.node(other).0;
+        turn.failed.get_or_insert(Error::PeerMemory { node, role: "send" });
+    }
+    end(turn, call, whole);
+    None
+}
+
+fn gives(turn: &Turn<'_>, call: &Call) -> bool {
+    (call.root() == Some(turn.me())) != matches!(call, Call::Gather { .. })
+}
+
+/// The word of claims, in the note of the one who gives: it is there when that is published, until both are done.
+fn claims<'a>(turn: &Turn<'a>, call: &Call) -> &'a AtomicU64 {
+    let giver = if gives(turn, call) { turn.me() } else { 1 - turn.me() };
+    turn.board.claims(giver, turn.number)
+}
+
+/// Names what this member gives, or where it takes it.
+fn lay(turn: &mut Turn<'_>, call: &Call) -> Whole {
+    let (me, byte) = (turn.me(), turn.byte());
+    let whole = match call {
+        Call::Scatter { own, all: Some(all), root } if *root == me => {
             turn.failed = misfit(all, own, turn.comm);
-            give(turn, &all.block(1 - me), GIVER_COPIES, |_| copy(&all.block(me), own))
+            Whole::of(&all.block(1 - me), byte)
         }
-        Call::Scatter { own, .. } => take(turn, own, GIVER_COPIES, |_| {}),
-        Call::Gather { own, all: Some(all), root } if me == *root => {
+        Call::Gather { own, all: Some(all), root } if *root == me => {
             turn.failed = misfit(own, all, turn.comm);
-            take(turn, &all.block(1 - me), TAKER_COPIES, |_| copy(own, &all.block(me)))
+            Whole::place(&all.block(1 - me), byte)
         }
-        Call::Gather { own, .. } => give(turn, own, TAKER_COPIES, |_| {}),
-        _ => Err(Error::Internal { reason: "a collective in which nobody gives" }),
+        _ if gives(turn, call) => Whole::of(data(call), byte),
+        _ => Whole::place(data(call), byte),
+    };
+    turn.board.claims(me, turn.number).store(0, Ordering::Relaxed);
+    offer(turn, &[whole.region()]);
+    whole
+}
+
+/// What a member has for itself.
+fn data(call: &Call) -> &Region {
+    match call {
+        Call::Bcast { data, .. } => data,
+        Call::Scatter { own, .. } | Call::Gather { own, .. } => own,
+        _ => unreachable!("a collective in which nobody gives"),
     }
 }
 
-/// The block of the member that has all.
+/// The other one has come or ended: true if it has named its memory as this one expects. One who expects fewer bytes may have taken this turn in another form.
+fn has_met(turn: &mut Turn<'_>) -> bool {
+    turn.inspect_or_fail(1 - turn.me());
+    if turn.failed.is_none() {
+        turn.has_met();
+    }
+    turn.failed.is_none()
+}
+
+/// Carries what is this member's part where both wait, and copies its own block.
+fn carry_own(turn: &mut Turn<'_>, call: &Call, whole: &Whole) {
+    carry_part(turn, call, whole, if gives(turn, call) { REST } else { FIRST });
+    copy_own(turn, call);
+}
+
+/// Carries the same where the other one may do something else, and its part if it has not come to that: true if this member has carried both.
+fn carry(turn: &mut Turn<'_>, call: &Call, whole: &Whole) -> bool {
+    let (gives, claims) = (gives(turn, call), claims(turn, call));
+    let has_own = turns::claim(claims, if gives { REST } else { FIRST });
+    if has_own {
+        carry_own(turn, call, whole);
+    } else {
+        copy_own(turn, call);
+    }
+    let others = if gives { FIRST } else { REST };
+    let has_others = turns::claim(claims, others);
+    if has_others {
+        carry_part(turn, call, whole, others);
+    }
+    let failed = if gives && turn.failed.is_some() { FAILED } else { 0 };
+    turns::claim(claims, failed | if gives { GIVEN } else { TAKEN });
+    turn.wake(turn.me());
+    has_own && has_others
+}
+
+#[inline(never)]
+fn carry_part(turn: &mut Turn<'_>, call: &Call, whole: &Whole, part: u64) {
+    let (other, bytes) = (1 - turn.me(), whole.region().bytes());
+    let quarters = match call {
+        Call::Scatter { .. } => GIVER_COPIES,
+        Call::Gather { .. } => TAKER_COPIES,
+        _ => BOTH_ALIKE,
+    };
+    let middle = bytes - bytes / 4 * quarters;
+    let (from, to) = if part == FIRST { (0, middle) } else { (middle, bytes) };
+    let part = whole.region().elements(from, to - from);
+    let key = key(turn, other, turn.number, 0);
+    if gives(turn, call) {
+        put(turn, other, &key, from, &part);
+    } else {
+        turn.read(turn.name(), &mut [other].into_iter(), &mut |turn, other| {
+            fetch(turn, other, &key, from, &part);
+        });
+    }
+}
+
+/// Copies the block of the member that has all.
+fn copy_own(turn: &Turn<'_>, call: &Call) {
+    let me = turn.me();
+    match call {
+        Call::Scatter { own, all: Some(all), root } if *root == me => copy(&all.block(me), own),
+        Call::Gather { own, all: Some(all), root } if *root == me => copy(own, &all.block(me)),
+        _ => {}
+    }
+}
+
 fn copy(block: &Region, to: &Region) {
     if !block.same_place(to) {
         block.copy_to(to);
     }
 }
 
-fn give(
-    turn: &mut Turn<'_>,
-    data: &Region,
-    quarters: u64,
-    meanwhile: impl FnOnce(&mut Turn<'_>),
-) -> Result<()> {
-    let piece = Piece::of(data, turn);
-    let whole = piece.region();
-    let rest = rest(whole.bytes(), quarters);
-    carry(turn, whole, |turn, other| {
-        let key = key(turn, other, turn.number, 0);
-        put(turn, other, &key, rest, &whole.elements(rest, whole.bytes() - rest));
-        meanwhile(turn);
-    })
-}
-
-fn take(
-    turn: &mut Turn<'_>,
-    data: &Region,
-    quarters: u64,
-    meanwhile: impl FnOnce(&mut Turn<'_>),
-) -> Result<()> {
-    let mut scratch = None;
-    let whole = data.as_bytes(turn.byte()).unwrap_or_else(|| {
-        let scratch: &mut Scratch = scratch.insert(Scratch::unwritten(data.bytes() as usize));
-        scratch.region(data.bytes(), turn.byte())
-    });
-    let rest = rest(whole.bytes(), quarters);
-    carry(turn, &whole, |turn, other| {
-        let key = key(turn, other, turn.number, 0);
-        turn.read(turn.name(), &mut [other].into_iter(), &mut |turn, other| {
-            fetch(turn, other, &key, 0, &whole.elements(0, rest));
-        });
-        meanwhile(turn);
-    })?;
-    if scratch.is_some() && turn.failed.is_none() {
-        whole.copy_to(data);
+/// All that this member takes is there.
+fn end(turn: &Turn<'_>, call: &Call, whole: &Whole) {
+    if turn.failed.is_none() && !gives(turn, call) {
+        match call {
+            Call::Gather { all: Some(all), .. } => whole.spread(&all.block(1 - turn.me())),
+            _ => whole.spread(data(call)),
+        }
     }
-    Ok(())
-}
-
-/// Where the part begins that the one who gives carries.
-fn rest(bytes: u64, quarters: u64) -> u64 {
-    bytes - bytes / 4 * quarters
-}
-
-/// Both name their memory and do their part; none is left alone with what the other one still uses.
-#[inline(never)]
-fn carry(turn: &mut Turn<'_>, named: &Region, part: impl FnOnce(&mut Turn<'_>, u32)) -> Result<()> {
-    let other = 1 - turn.me();
-    offer(turn, &[named])?;
-    // One who expects fewer bytes may have taken this turn in another form.
-    turn.await_data_or_end(other)?;
-    if turn.failed.is_none() {
-        turn.has_met();
-        part(turn, other);
-        part_company(turn)?;
-    }
-    Ok(())
 }

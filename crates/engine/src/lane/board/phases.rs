@@ -66,8 +66,7 @@ fn where_they_lie(
     loop {
         stage = match stage {
             Stage::Line if turn.has_room(0) => {
-                // There is room: this does not wait.
-                long::offer(turn, &[value, target]).ok()?;
+                long::offer(turn, &[value, target]);
                 meeting(turn)
             }
             Stage::All(_) | Stage::Last(_) | Stage::Middle => {

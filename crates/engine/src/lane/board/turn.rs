@@ -318,7 +318,7 @@ impl<'a> Turn<'a> {
 
     /// Wakes those who sleep until a seat has something for them.
     #[inline]
-    fn wake(&self, seat: u32) {
+    pub fn wake(&self, seat: u32) {
         self.lane.wake_members(self.comm, self.board, seat);
     }
 
@@ -336,13 +336,16 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// As [`await_data`](Turn::await_data), for a member that may end without a note: then it has failed.
-    pub fn await_data_or_end(&mut self, member: u32) -> Result<()> {
-        self.wait(member, || self.board.shows(member, self.number, self.kind) || self.is_done(member))?;
+    /// True if the note of a member that may end without one is there, or will not come. Never waits.
+    pub fn has_come_or_ended(&self, member: u32) -> bool {
+        self.board.shows(member, self.number, self.kind) || self.is_done(member)
+    }
+
+    /// Compares what its note says with what is expected. One that has ended without a note has failed.
+    pub fn inspect_or_fail(&mut self, member: u32) {
         if !self.sees(member) && self.failed.is_none() {
             self.note_misfit(member, Said { failed: true, ..Said::of(0) });
         }
-        Ok(())
     }
 
     /// True if a member's note is there, which is compared with what is expected. Never waits.
@@ -400,7 +403,8 @@ impl<'a> Turn<'a> {
     /// Before this member goes away from a collective that could not end: nobody reads its memory any more, where others read it as their own.
     #[cold]
     pub fn withdraw(&self, named: u64) {
-        if self.board.ways.near {
+        // What all are done with is theirs no more, and may be another turn's.
+        if self.board.ways.near && !self.is_passed(named) {
             self.board.withdraw(named);
             for member in self.others() {
                 while self.board.reads(member) {
@@ -492,14 +496,19 @@ impl<'a> Turn<'a> {
         self.board.reuse.has_met(self.number);
     }
 
+    /// This member needs nothing more of what the others have laid down; they may still need what it has.
+    pub fn close(&self) {
+        self.board.finish(self.number);
+        self.wake(self.me());
+    }
+
     /// This member is done.
     pub fn finish(self) -> Result<()> {
         if self.failed.is_some() {
             // Members who disagree may have taken this turn in another form.
             self.board.reuse.enter_hall(self.number);
         }
-        self.board.finish(self.number);
-        self.wake(self.me());
+        self.close();
         self.lane.schedules.passed.set(Some(self.identity));
         self.failed.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`, `phases`), and look where those wait.
+//! Collectives on a board that go on while the rank makes progress: non-blocking and persistent ones. They lay down and take the same as blocking ones (`short`, `long`, `phases`), and look where those wait.
 //!
 //! Members may have several under way, and begin others before they are done. A board's turns are counted in the order in which collectives are begun, which is the same at all members; persistent ones, which
 //! may be started in any order, have boards of their own.
@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::lane::Lane;
 use crate::lane::board::call::Form;
+use crate::lane::board::long;
 use crate::lane::board::phases;
 use crate::lane::board::scan;
 use crate::lane::board::short::{self, Awaits};
@@ -37,10 +38,11 @@ impl Lane {
     pub fn kept(&self, comm: &Comm, call: Call) -> Result<Steps> {
         let bounds = self.schedules.bounds();
         let is_short = call.bytes() <= Board::room_of(comm.size());
+        let in_phases = !is_short && phases::may_serve(&call);
         if self.may_board(comm, call.name())
             && call.suits_board(bounds, comm.size(), Board::room_of(comm.size()))
-            && (is_short || phases::may_serve(&call))
-            && let Some(board) = self.make_board(comm, !is_short)?
+            && (is_short || in_phases || long::only_moves(&call))
+            && let Some(board) = self.make_board(comm, in_phases)?
             && call.goes_on(bounds, &board).is_some()
         {
             return Ok(self.boarding(comm, call, Some(Rc::new(board))));
@@ -69,48 +71,51 @@ impl Lane {
             return Err(Error::Internal { reason: "a turn without a board" });
         };
         let boarded = &self.schedules.boarded;
-        let form = boarding.call.goes_on(self.schedules.bounds(), board).filter(|form| *form != Form::Short);
+        let Some(form) = boarding.call.goes_on(self.schedules.bounds(), board) else {
+            return Err(Error::Internal { reason: "a turn at a board that does not serve it" });
+        };
+        let is_in_line = phases::serves(&boarding.call, form);
         let mut taken = boarding.taken.borrow_mut();
-        let now = match taken.take() {
+        let mut now = match taken.take() {
             Some(now) => now,
             None => {
                 let turn = board.next_turn();
                 board.reuse.leave_open(turn);
                 boarded.set(boarded.get() + 1);
-                if form.is_some() {
+                if is_in_line {
                     board.reuse.line_up(turn);
                 }
-                let stage = if form.is_some() { Stage::Line } else { Stage::Room };
-                Taken { turn, stage, failed: None }
+                let stage = if is_in_line { Stage::Line } else { Stage::Room };
+                Taken { turn, stage, failed: None, held: None }
             }
         };
         let number = (now.turn, Meeting::under_way(board));
         let mut turn = Turn::at((self, comm, board), &boarding.call, plan.identity(), number);
         if let Err(fault) = self.core.borrow_mut().check_fault(self.fabric()) {
             boarded.set(boarded.get() - 1);
-            if form.is_some() {
-                board.reuse.leave_line(now.turn);
+            board.reuse.leave_line(now.turn);
+            if form != Form::Short {
                 turn.withdraw(now.turn);
             }
             return Err(fault);
         }
-        turn.failed = now.failed;
+        turn.failed = now.failed.take();
         let next = match form {
-            Some(form) => phases::advance(&mut turn, &boarding.call, form, now.stage),
-            None => advance(&mut turn, &boarding.call, now.stage),
+            Form::Short => advance(&mut turn, &boarding.call, now.stage),
+            _ if is_in_line => phases::advance(&mut turn, &boarding.call, form, now.stage),
+            _ => long::advance(&mut turn, &boarding.call, now.stage, &mut now.held),
         };
         match next {
             Some(stage) => {
-                *taken = Some(Taken { turn: turn.number, stage, failed: turn.failed });
+                *taken = Some(Taken { stage, failed: turn.failed, ..now });
                 Ok(false)
             }
             None => {
                 boarded.set(boarded.get() - 1);
-                if form.is_some() {
-                    board.reuse.leave_line(turn.number);
-                } else {
+                if form == Form::Short {
                     short::take(&turn, &boarding.call);
                 }
+                board.reuse.leave_line(turn.number);
                 turn.finish().map(|()| true)
             }
         }
@@ -162,18 +167,20 @@ fn advance(turn: &mut Turn<'_>, call: &Call, stage: Stage) -> Option<Stage> {
             return Some(stage);
         }
         short::lay(turn, call);
-        stage = match short::awaits(turn, call) {
-            Awaits::Nobody => return None,
-            Awaits::Before => Stage::Before,
-            Awaits::Root(_) => Stage::Root,
-            Awaits::All => Stage::All(0),
-            Awaits::Meeting => meeting(turn),
-        };
-    }
-    if stage == Stage::Root {
-        return (!turn.sees(call.root().unwrap_or(0))).then_some(stage);
+        stage = stage_of(turn, short::awaits(turn, call))?;
     }
     look(turn, stage, &mut |turn| short::join(turn, call))
+}
+
+/// What a member waits for, if it does.
+pub(super) fn stage_of(turn: &Turn<'_>, awaits: Awaits) -> Option<Stage> {
+    match awaits {
+        Awaits::Nobody => None,
+        Awaits::Before => Some(Stage::Before),
+        Awaits::Root(root) => Some(Stage::Note(root)),
+        Awaits::All => Some(Stage::All(0)),
+        Awaits::Meeting => Some(meeting(turn)),
+    }
 }
 
 /// What a member waits for that has published its note, and that meets the others.
@@ -188,7 +195,15 @@ pub(super) fn meeting(turn: &Turn<'_>) -> Stage {
 /// Goes on from a stage in which this member waits for the notes of others: the stage in which it still does, or none. The last who arrives does `last` before it lets the others go on.
 pub(super) fn look(turn: &mut Turn<'_>, stage: Stage, last: &mut dyn FnMut(&mut Turn<'_>)) -> Option<Stage> {
     match stage {
-        Stage::Room | Stage::Root | Stage::Line | Stage::Phase(..) | Stage::Round(_) => Some(stage),
+        Stage::Room | Stage::Line | Stage::Phase(..) | Stage::Round(_) | Stage::Partner => Some(stage),
+        Stage::Note(member) => (!turn.sees(member)).then_some(stage),
+        Stage::Done(mut seen) => {
+            let (me, members) = (turn.me(), turn.members());
+            while seen + 1 < members && turn.is_done((me + seen + 1) % members) {
+                seen += 1;
+            }
+            (seen + 1 < members).then_some(Stage::Done(seen))
+        }
         Stage::Before => (!scan::sees_before(turn)).then_some(stage),
         Stage::Middle if !turn.is_let_go_on() => Some(stage),
         Stage::Middle => {

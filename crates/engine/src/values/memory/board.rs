@@ -49,6 +49,9 @@ pub(super) const SLOTS: u64 = 2 * ROOMS;
 /// Bytes that fit into a note.
 pub(crate) const NOTE_BYTES: u64 = 112;
 
+/// Where the word lies in a note's data by which the parts of a transfer are claimed: behind the names of memory.
+const CLAIMS: usize = 2 * Key::BYTES;
+
 /// The longest room: longer data are better read where they lie.
 const ROOM_MOST: usize = 32 << 10;
 
@@ -95,6 +98,10 @@ struct Standing {
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
+const _: () = assert!(
+    CLAIMS + size_of::<AtomicU64>() <= NOTE_BYTES as usize
+        && (core::mem::offset_of!(Note, data) + CLAIMS).is_multiple_of(align_of::<AtomicU64>())
+);
 const _: () = assert!(size_of::<Note>() == LINE && size_of::<Front>() == (NOTES_MOST as usize + 2) * LINE);
 
 /// What a note says beside its mark.
@@ -419,6 +426,13 @@ impl Board {
         let from = place * Key::BYTES;
         self.part(seat, turn, NOTE_BYTES, (from as u64, Key::BYTES as u64), byte).load(&mut bytes);
         Key::from_bytes(&bytes).expect("a key's bytes")
+    }
+
+    /// The word by which two members claim the parts of what one of them gives in a turn, beside the names that it has laid down: zero when it publishes them.
+    pub fn claims(&self, seat: u32, turn: u64) -> &AtomicU64 {
+        let data = self.note(seat, turn).data.get().cast::<u8>();
+        // SAFETY: inside of the note, aligned, and of no use but this one while the note has names of memory.
+        unsafe { &*data.wrapping_add(CLAIMS).cast::<AtomicU64>() }
     }
 
     /// Publishes what was laid down.

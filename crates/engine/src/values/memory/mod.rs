@@ -76,7 +76,7 @@ pub use lent::Lent;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;
-pub(crate) use scratch::{Aside, Scratch};
+pub(crate) use scratch::{Aside, Scratch, Whole};
 pub use shared_memory::SharedMemory;
 
 /// Memory to send from: `count` elements of a datatype.

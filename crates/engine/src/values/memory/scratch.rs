@@ -91,3 +91,42 @@ impl Scratch {
         Region::at(self.0.as_mut_ptr().cast::<u8>().wrapping_offset(-low as isize), count, datatype)
     }
 }
+
+/// Data in one piece, which others may read or write: where they lie, or else in scratch memory.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    region: Region,
+    scratch: Option<Scratch>,
+}
+
+impl Whole {
+    /// A place for data. `byte` is the type of one byte.
+    pub fn place(data: &Region, byte: &Datatype) -> Whole {
+        if let Some(region) = data.as_bytes(byte) {
+            return Whole { region, scratch: None };
+        }
+        let mut scratch = Scratch::unwritten(data.bytes() as usize);
+        Whole { region: scratch.region(data.bytes(), byte), scratch: Some(scratch) }
+    }
+
+    /// The data themselves.
+    pub fn of(data: &Region, byte: &Datatype) -> Whole {
+        let whole = Whole::place(data, byte);
+        if whole.scratch.is_some() {
+            data.copy_to(&whole.region);
+        }
+        whole
+    }
+
+    /// Bytes.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// What has come to the place goes where the data lie.
+    pub fn spread(&self, data: &Region) {
+        if self.scratch.is_some() {
+            self.region.copy_to(data);
+        }
+    }
+}

@@ -89,6 +89,14 @@ pub(crate) fn reads(reading: &AtomicU32) -> bool {
     reading.load(Ordering::SeqCst) != 0
 }
 
+/// Takes one of the parts of a transfer, a bit each: true for whoever comes to it first. What it did before is seen by who sees the bit; in order with the look for [sleepers](is_awaited) that may follow.
+#[inline]
+pub(crate) fn claim(claims: &AtomicU64, part: u64) -> bool {
+    let before = claims.fetch_or(part, Ordering::SeqCst);
+    in_order();
+    before & part == 0
+}
+
 /// Two meet here in each step, which has a number of its own: true for the second, who sees what the first wrote before.
 #[inline]
 pub(crate) fn meets(met: &AtomicU64, step: u64) -> bool {
