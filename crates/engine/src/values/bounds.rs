@@ -263,8 +263,8 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::BoardBcastRoomBytes,
         "board.bcast-room-bytes",
-        16 << 10,
-        "broadcasts of up to so many bytes go by a room of the board; longer ones by its hall, or are read where they lie",
+        32 << 10,
+        "broadcasts of up to so many bytes go by a room of the board (half as many where members share cores); longer ones by its hall, or are read where they lie",
     ),
     named(
         Bound::BoardBlockRoomBytes,

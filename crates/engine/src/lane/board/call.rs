@@ -31,8 +31,8 @@ pub(super) enum Form {
     Chain,
 }
 
-// Where forms change (`values/bounds.rs` has the numbers). From `BoardBcastRoomBytes` on a copy out of the root's memory, which needs the system, takes less time than two;
-// a block of `BoardFarBlockBytes` is worth a call of the system of its own. Where reading costs no such call, `BoardNearBlockBytes` is the shortest block, or slice of an
+// Where forms change (`values/bounds.rs` has the numbers). From `BoardBcastRoomBytes` on a copy out of the root's memory, which needs the system, takes less time than two, unless it was
+// just written; where members share cores, and caches with them, from half of that on. A block of `BoardFarBlockBytes` is worth a call of the system of its own. Where reading costs no such call, `BoardNearBlockBytes` is the shortest block, or slice of an
 // all-reduction, that is read where it lies: to meet once more costs as much as its copy.
 
 impl Call {
@@ -59,6 +59,7 @@ impl Call {
         let (bytes, members, room) = (self.bytes(), board.members(), board.room());
         let together = bytes.saturating_mul(members.into());
         let (near, block) = (bounds.get(Bound::BoardNearBlockBytes), bounds.get(Bound::BoardBlockRoomBytes));
+        let bcast = bounds.get(Bound::BoardBcastRoomBytes);
         match self {
             _ if is_in_notes(self.which(), bytes, board) => true,
             Call::Bcast { .. } | Call::Allgather { .. } | Call::Alltoall { .. } if board.ways.near => {
@@ -67,12 +68,13 @@ impl Call {
             Call::Allreduce { .. } | Call::ReduceScatter { .. } if board.ways.near => {
                 bytes <= room && bytes < near.saturating_mul(members.into())
             }
-            Call::Bcast { .. } => bytes <= room.min(bounds.get(Bound::BoardBcastRoomBytes)),
+            Call::Bcast { .. } => bytes <= room.min(if board.ways.hall { bcast / 2 } else { bcast }),
             Call::Allreduce { .. } | Call::ReduceScatter { .. } => bytes <= room,
-            // To one member of a few, what would take more than a call of the system each is sooner copied twice.
-            Call::Reduce { .. } | Call::Gather { .. } if !board.ways.hall && !board.ways.near => {
-                let few = 2 * bounds.get(Bound::BoardBcastRoomBytes) / u64::from(members);
-                bytes <= room.min(block.max(few))
+            // Of a few, what would take more than a call of the system each is sooner copied twice.
+            Call::Reduce { .. } | Call::Gather { .. } | Call::Allgather { .. }
+                if !board.ways.hall && !board.ways.near =>
+            {
+                bytes <= room.min(block.max(2 * bcast / u64::from(members)))
             }
             Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
