@@ -85,7 +85,7 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
         },
         Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
         Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
-        Call::Alltoall { recv, .. } => Some(recv.bytes() * members),
+        Call::Alltoall { recv, .. } => Some(recv.bytes() * if members == 2 { 1 } else { members }),
         Call::Scan { value, .. } => Some(2 * value.bytes()),
         Call::ReduceScatter { dealing, .. } => Some(dealing.value.bytes()),
     }
@@ -114,7 +114,8 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
         }
         Call::Alltoall { send, recv } => {
             turn.failed = misfit(send, recv, turn.comm);
-            turn.bring(&send.blocks(0, members));
+            // What is for oneself lies between the others' blocks, unless there is one other only.
+            turn.bring(&if members == 2 { send.block(1 - turn.me()) } else { send.blocks(0, members) });
         }
         Call::Scan { value, .. } => scan::lay(turn, value),
         Call::ReduceScatter { dealing, .. } => turn.bring(&dealing.value),
@@ -259,10 +260,12 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             pick(turn, *root, (whole, own.bytes() * u64::from(me)), own);
         }
         Call::Alltoall { send, recv } => {
-            let (block, whole) = (recv.bytes(), recv.bytes() * u64::from(members));
+            let block = recv.bytes();
+            let lies =
+                if members == 2 { (block, 0) } else { (block * u64::from(members), block * u64::from(me)) };
             send.block(me).copy_to(&recv.block(me));
             for member in turn.others() {
-                pick(turn, member, (whole, block * u64::from(me)), &recv.block(member));
+                pick(turn, member, lies, &recv.block(member));
             }
         }
         Call::Barrier
