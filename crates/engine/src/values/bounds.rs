@@ -263,8 +263,8 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::BoardBcastRoomBytes,
         "board.bcast-room-bytes",
-        32 << 10,
-        "broadcasts of up to so many bytes go by a room of the board (half as many where members share cores); longer ones by its hall, or are read where they lie",
+        64 << 10,
+        "broadcasts of up to so many bytes go by a room of the board (a quarter of that where members share cores); longer ones by its hall, or are read where they lie",
     ),
     named(
         Bound::BoardBlockRoomBytes,

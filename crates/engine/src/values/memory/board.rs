@@ -55,6 +55,9 @@ const CLAIMS: usize = 2 * Key::BYTES;
 /// The longest room: longer data are better read where they lie.
 const ROOM_MOST: usize = 32 << 10;
 
+/// The same between two, who write where they have read last.
+const ROOM_MOST_OF_TWO: usize = 64 << 10;
+
 /// The shortest.
 const ROOM_LEAST: usize = 2 << 10;
 
@@ -214,7 +217,8 @@ impl Board {
     /// Bytes of a room where there are so many members.
     pub const fn room_of(members: u32) -> u64 {
         let fair = ROOMS_TOGETHER / (members as usize + 1) / LINE * LINE;
-        let most = if fair < ROOM_MOST { fair } else { ROOM_MOST };
+        let most = if members == 2 { ROOM_MOST_OF_TWO } else { ROOM_MOST };
+        let most = if fair < most { fair } else { most };
         (if most < ROOM_LEAST { ROOM_LEAST } else { most }) as u64
     }
 
