@@ -77,6 +77,8 @@ impl Call {
                 bytes <= room.min(block.max(2 * bcast / u64::from(members)))
             }
             Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
+            // Between two each lays down one block.
+            Call::Alltoall { .. } if members == 2 => bytes <= room,
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
             Call::Scan { .. } => board::scan::is_short(bytes, room),
             Call::Barrier => true,
