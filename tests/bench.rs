@@ -65,6 +65,12 @@ fn scattered_data_pauses_and_overlap_are_measured_by_both_kinds_of_ranks() {
 }
 
 #[test]
+fn collectives_of_data_that_was_just_written_are_measured_on_few_ranks() {
+    // Three sizes on 2 and on 8 ranks, and none on 64.
+    gives_figures(&["coll", "--only", "bcast-written"], 3 * 2, &BOTH);
+}
+
+#[test]
 fn what_is_not_of_mpi_is_measured_too() {
     gives_figures(&["plain"], 3, &BOTH);
 }
