@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Datatype, Dest, Error, Mode, Rank, RecvBuffer, SendBuffer, Source, State, Status, Tag, TagMatch,
@@ -177,6 +179,44 @@ fn receives_announce_themselves_once_messages_come_without_any_that_go() {
             if message == 9 {
                 send(rank, Mode::Standard, &pattern(0, BYTES), 0, 9);
             }
+        }
+    });
+}
+
+#[test]
+fn of_two_that_exchange_long_messages_each_offers_its_own_before_it_fetches_the_others() {
+    const BYTES: usize = 1000;
+    // How far they are: rank 1 has posted its receive, rank 0 has offered its message.
+    let step = AtomicUsize::new(0);
+    run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {
+        let (world, other) = (rank.world(), 1 - rank.world().rank());
+        // Outside of the library, so that what comes stays in the mailbox.
+        let stay_until = |reached: usize| {
+            while step.load(Ordering::Relaxed) < reached {
+                let _ = rank.fabric().park(0, fabric::Idle::Briefly);
+            }
+        };
+        for round in 0..6 {
+            let (data, mut room) = (pattern(round, BYTES), vec![0; BYTES]);
+            let receiving = rank.irecv(&bytes_in(&mut room), Source::Rank(other), is(7), world).unwrap();
+            if other == 0 {
+                step.store(2 * round + 1, Ordering::Relaxed);
+                stay_until(2 * round + 2);
+            } else {
+                stay_until(2 * round + 1);
+            }
+            let sending = rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank(other), tag(7), world);
+            if other == 0 {
+                assert!(
+                    room.iter().all(|byte| *byte == 0),
+                    "round {round}: fetched before its own was offered"
+                );
+            } else {
+                step.store(2 * round + 2, Ordering::Relaxed);
+            }
+            rank.wait(receiving).unwrap();
+            rank.wait(sending.unwrap()).unwrap();
+            assert!(room == data, "round {round}");
         }
     });
 }

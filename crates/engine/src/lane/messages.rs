@@ -55,11 +55,12 @@ impl Lane {
     }
 
     /// A rendezvous looks at its mailbox before it chooses: the announcement of the receive, or the offer of the send, may lie there, and saves
-    /// the letters by which the two would cross.
+    /// the letters by which the two would cross. Where messages go both ways nobody announces anything, and what lies there may be the offer of as long a message: to fetch that before this one is offered would let the peer wait,
+    /// who could fetch this one meanwhile.
     #[cold]
     #[inline(never)]
     fn look_before_send(&self, core: &mut Core, to: Node, bytes: u64) {
-        if !core.liked_letters(to, bytes) {
+        if !core.liked_letters(to, bytes) && core.may_be_announced_by(to) {
             self.progress_with(core);
         }
     }

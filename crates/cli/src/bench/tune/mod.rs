@@ -268,11 +268,11 @@ mod tests {
         assert_eq!(profile(&outcomes).bounds, [(Bound::BoardBcastRoomBytes, 8192)]);
         assert_eq!(
             remark(&outcomes, "board.bcast-room-bytes"),
-            "built in 16384; 1.40 times as quick between"
+            "built in 65536; 1.40 times as quick between"
         );
         let text = text(&Machine::default(), &outcomes);
         for part in
-            ["16384       8192   1.40    5 %", "4096       kept   1.01", "not measured: no time was left"]
+            ["65536       8192   1.40    5 %", "4096       kept   1.01", "not measured: no time was left"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

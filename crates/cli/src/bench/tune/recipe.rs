@@ -127,7 +127,7 @@ pub const RECIPES: [Recipe; 20] = {
     use Bound::*;
     use Number::{Bound as Of, Limit};
     [
-        Recipe::of(Of(BoardBcastRoomBytes), &["bcast"], Sides::Moved, Axis::Bytes(KIB, 32 * KIB)),
+        Recipe::of(Of(BoardBcastRoomBytes), &["bcast"], Sides::Moved, Axis::Bytes(KIB, 128 * KIB)),
         Recipe::of(
             Of(BoardBlockRoomBytes),
             &["allgather", "reduce"],

@@ -22,7 +22,7 @@ impl Core {
         let seen = peer.seen + u64::from(self.long_seen);
         let way = peer.trials.way(fabric.now(), seen, length, self.choice.fresh_below - 1);
         if way == Way::Letters {
-            peer.one_way = 0;
+            peer.goes_in_letters();
         }
         way == Way::Letters
     }

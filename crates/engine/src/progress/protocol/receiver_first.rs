@@ -57,9 +57,14 @@ impl Core {
         Ok(id)
     }
 
+    /// True if the peer may have announced a receive of what is sent to it: it sees as many messages without one from it as go there.
+    pub fn may_be_announced_by(&mut self, peer: Node) -> bool {
+        self.choice.one_way_min == 0 || self.peers.at(peer).only_receives(self.choice.one_way_min)
+    }
+
     /// True if receives from this peer that are long enough announce themselves.
     pub fn announces_to(&mut self, peer: Node) -> bool {
-        u64::from(self.peers.at(peer).one_way) >= self.choice.one_way_min
+        self.choice.one_way_min == 0 || self.peers.at(peer).only_sends(self.choice.one_way_min)
     }
 
     /// As [`post_receive`](Core::post_receive), of a short message where nobody watches and no message is here that no receive has got; `None`, and nothing
@@ -242,7 +247,7 @@ impl Core {
             return;
         }
         let peer = self.peers.at(from);
-        peer.one_way = peer.one_way.saturating_add(1);
+        peer.has_come();
         let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {

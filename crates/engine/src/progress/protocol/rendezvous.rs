@@ -44,7 +44,7 @@ impl Core {
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
         let scattered = self.is_streamed(fabric, key, waiting);
         if let Some(send) = self.requests.send(key) {
-            self.peers.at(send.to).one_way = 0;
+            self.peers.at(send.to).goes();
         }
         if !scattered {
             self.pack(fabric, key)?;
@@ -146,7 +146,7 @@ impl Core {
     ) {
         let peer = self.peers.at(from);
         peer.seen += 1;
-        peer.one_way = peer.one_way.saturating_add(1);
+        peer.has_come();
         self.long_arrived(fabric, from, length, Way::Offer);
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);

@@ -42,8 +42,8 @@ pub(crate) struct Peer {
     /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
     /// them.
     pub outbox: VecDeque<Outgoing>,
-    /// Rendezvous from it since the last one to it.
-    pub one_way: u32,
+    /// Rendezvous from it since the last one to it; or, below zero, those to it since the last one from it.
+    one_way: i32,
     /// What long messages to it take.
     pub trials: Trials,
     /// How often the first letter of the outbox has been refused.
@@ -103,6 +103,31 @@ impl Peer {
     #[inline(always)]
     pub fn takes(&mut self, fabric: &dyn Fabric, peer: Node, bytes: u64) -> bool {
         bytes <= self.letter_max || bytes <= self.learn_route(fabric, peer)
+    }
+
+    /// A rendezvous has come from it.
+    pub fn has_come(&mut self) {
+        self.one_way = self.one_way.max(0).saturating_add(1);
+    }
+
+    /// One goes to it.
+    pub fn goes(&mut self) {
+        self.one_way = self.one_way.min(0).saturating_sub(1);
+    }
+
+    /// A message goes to it that is none, as long as one would be.
+    pub fn goes_in_letters(&mut self) {
+        self.one_way = 0;
+    }
+
+    /// True if so many rendezvous have come from it in a row.
+    pub fn only_sends(&self, least: u64) -> bool {
+        i64::from(self.one_way) >= least as i64
+    }
+
+    /// True if so many have gone to it in a row.
+    pub fn only_receives(&self, least: u64) -> bool {
+        -i64::from(self.one_way) >= least as i64
     }
 
     /// Counts a message that goes by eager or RTS: announcements made before the peer sees it are void.
