@@ -179,11 +179,11 @@ fn a_full_ring_refuses_and_accepts_after_the_receiver_published() {
     });
 }
 
-/// The slots of rank 0 and the mailboxes of two ranks.
+/// The slots and mailboxes of two ranks.
 struct Pooled {
     boxes: [Arc<Parts>; 2],
-    lines: Vec<Lent>,
-    slots: Vec<UnsafeCell<u64>>,
+    lines: [Vec<Lent>; 2],
+    slots: [Vec<UnsafeCell<u64>>; 2],
 }
 
 // SAFETY: the slots are what the models check; loom reports any concurrent access.
@@ -192,17 +192,20 @@ unsafe impl Sync for Pooled {}
 unsafe impl Send for Pooled {}
 
 impl Pooled {
-    fn new(slots: usize) -> Arc<Pooled> {
+    fn new(slots: [usize; 2]) -> Arc<Pooled> {
         Arc::new(Pooled {
             boxes: [Parts::new(4), Parts::new(4)],
-            lines: (0..slots).map(|_| Lent::new()).collect(),
-            slots: (0..slots).map(|_| UnsafeCell::new(0)).collect(),
+            lines: slots.map(|slots| (0..slots).map(|_| Lent::new()).collect()),
+            slots: slots.map(|slots| (0..slots).map(|_| UnsafeCell::new(0)).collect()),
         })
     }
 
     fn line(&self, slot: Slot) -> &Lent {
-        assert_eq!(slot.home, 0, "the other rank has no slots in this model");
-        &self.lines[slot.number as usize]
+        &self.lines[slot.home as usize][slot.number as usize]
+    }
+
+    fn place(&self, slot: Slot) -> &UnsafeCell<u64> {
+        &self.slots[slot.home as usize][slot.number as usize]
     }
 
     /// Writes `number` into a slot of the pool and sends it to `to`.
@@ -214,7 +217,7 @@ impl Pooled {
             }
         };
         // SAFETY: the pool handed the slot out.
-        self.slots[slot.number as usize].with_mut(|place| unsafe { *place = number });
+        self.place(slot).with_mut(|place| unsafe { *place = number });
         let payload = Payload::Pooled { length: 1000, slot };
         self.boxes[to].ring().push(Company::Anywhere, known_head, 0, &[number, 0, 0], payload).unwrap();
     }
@@ -226,7 +229,7 @@ impl Pooled {
             // SAFETY: the letters of this model are pooled.
             let slot = unsafe { body.slot() };
             // SAFETY: the letter lends the slot to this reader.
-            number = self.slots[slot.number as usize].with(|place| unsafe { *place });
+            number = self.place(slot).with(|place| unsafe { *place });
             assert_eq!(number, body.header[0]);
             pool.read(slot, keeps, |slot| self.line(slot));
         };
@@ -241,7 +244,7 @@ impl Pooled {
 #[test]
 fn a_slot_is_not_rewritten_before_its_reader_is_done() {
     model(3, || {
-        let shared = Pooled::new(1);
+        let shared = Pooled::new([1, 0]);
         let sender = {
             let shared = shared.clone();
             thread::spawn(move || {
@@ -261,20 +264,22 @@ fn a_slot_is_not_rewritten_before_its_reader_is_done() {
     });
 }
 
-/// Rank 0 sends a letter, rank 1 answers in the same slot, and rank 0 sends another one there. A second slot, which rank 1 may not keep, comes back by its line meanwhile.
+/// Both send a letter in a slot of their own, and then another one in the slot that they have read. Rank 0 sends two at first: the slot of the second may not be kept, and comes back by its line.
 #[test]
 fn a_slot_that_goes_to_and_fro_is_never_written_while_it_is_read() {
     model(2, || {
-        let shared = Pooled::new(2);
+        let shared = Pooled::new([2, 2]);
         let other = {
             let shared = shared.clone();
             thread::spawn(move || {
                 // SAFETY: the only consumer of this ring.
                 let consumer = unsafe { Consumer::new(shared.boxes[1].ring()) };
                 let (pool, known_head) = (Pool::new(1, 2), PrivateCell::new(0));
-                let numbers = [0; 2].map(|_| shared.receive(&consumer, &pool, true));
                 shared.send(&pool, &known_head, 0, 10);
-                (numbers, shared.receive(&consumer, &pool, true))
+                let numbers = [0; 2].map(|_| shared.receive(&consumer, &pool, true));
+                assert_eq!(pool.next(), Some(Slot { home: 0, number: 0 }), "it keeps the first");
+                shared.send(&pool, &known_head, 0, 11);
+                numbers
             })
         };
         // SAFETY: the only consumer of this ring.
@@ -283,8 +288,11 @@ fn a_slot_that_goes_to_and_fro_is_never_written_while_it_is_read() {
         shared.send(&pool, &known_head, 1, 1);
         shared.send(&pool, &known_head, 1, 2);
         assert_eq!(shared.receive(&consumer, &pool, true), 10);
+        assert_eq!(pool.next(), Some(Slot { home: 1, number: 0 }), "it keeps what it has read");
+        assert_eq!(shared.receive(&consumer, &pool, true), 11);
+        assert_eq!(pool.next(), Some(Slot { home: 0, number: 0 }), "its own one has come home");
         shared.send(&pool, &known_head, 1, 3);
-        assert_eq!(other.join().unwrap(), ([1, 2], 3));
+        assert_eq!(other.join().unwrap(), [1, 2]);
     });
 }
 
