@@ -1,0 +1,130 @@
+//! Long messages: in letters or offered, whichever is quicker; announced where they go one way; offered first where they go both.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use corelace_engine::{Dest, Mode, Source};
+
+use super::support::habitual::{letters_posted, puts};
+use super::support::{ANNOUNCED, FRESH, Habits, bytes_in, bytes_out, run};
+use super::{is, pattern, receive, send, tag};
+
+#[test]
+fn long_messages_are_offered_and_go_in_letters_by_turns_to_see_what_is_quicker() {
+    const BYTES: usize = 1000;
+    // Neither is, by this clock: then they go in letters, but for 8 turns at first, and 8 when 68 turns of letters are over.
+    run(2, FRESH, |rank| {
+        for message in 0..140 {
+            if rank.world().rank() == 1 {
+                assert_eq!(receive(rank, BYTES, Source::Rank(0), is(7)).unwrap().0, pattern(message, BYTES));
+                send(rank, Mode::Standard, &[], 0, 8);
+                continue;
+            }
+            let before = letters_posted();
+            send(rank, Mode::Standard, &pattern(message, BYTES), 1, 7);
+            receive(rank, 0, Source::Rank(1), is(8)).unwrap();
+            // Besides the answer: an offer and a word that it was taken, or pieces of 96 bytes.
+            let is_offered = message < 8 || (76..84).contains(&message);
+            let expected = if is_offered { 2 } else { BYTES.div_ceil(96) };
+            assert_eq!(letters_posted() - before - 1, expected as u64, "message {message}");
+        }
+    });
+    run(2, FRESH, |rank| {
+        if rank.world().rank() == 1 {
+            return (0..40).for_each(|_| drop(receive(rank, BYTES, Source::Rank(0), is(7)).unwrap()));
+        }
+        let before = letters_posted();
+        (0..40).for_each(|message| send(rank, Mode::Synchronous, &pattern(message, BYTES), 1, 7));
+        assert_eq!(letters_posted() - before, 80, "synchronous messages are always offered");
+    });
+}
+
+#[test]
+fn long_messages_around_a_ring_find_their_way_though_nobody_hears_from_whom_it_sends_to() {
+    const BYTES: usize = 1000;
+    run(3, FRESH, |rank| {
+        let me = rank.world().rank();
+        let mut before = 0;
+        for round in 0..30 {
+            let data = pattern(me as usize + round, BYTES);
+            let sent =
+                rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank((me + 1) % 3), tag(7), rank.world());
+            let left = (me + 2) % 3;
+            let (data, _) = receive(rank, BYTES, Source::Rank(left), is(7)).unwrap();
+            assert_eq!(data, pattern(left as usize + round, BYTES), "round {round}");
+            rank.wait(sent.unwrap()).unwrap();
+            if round == 19 {
+                before = letters_posted();
+            }
+        }
+        // All three, in ten rounds by which some may be ahead by one: 3 x 11 pieces in each, or 3 x 2 letters if they were offered.
+        let posted = letters_posted() - before;
+        assert!(posted > 3 * 11 * 8, "{posted} letters");
+    });
+}
+
+#[test]
+fn receives_announce_themselves_once_messages_come_without_any_that_go() {
+    const BYTES: usize = 1000;
+    run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {
+        let world = rank.world();
+        for message in 0..30 {
+            if world.rank() == 0 {
+                receive(rank, 0, Source::Rank(1), is(8)).unwrap();
+                send(rank, Mode::Standard, &pattern(message, BYTES), 1, 7);
+                if message == 9 {
+                    receive(rank, BYTES, Source::Rank(1), is(9)).unwrap();
+                }
+                continue;
+            }
+            let mut room = vec![0; BYTES];
+            let id = rank.irecv(&bytes_in(&mut room), Source::Rank(0), is(7), world).unwrap();
+            puts();
+            send(rank, Mode::Standard, &[], 0, 8);
+            rank.wait(id).unwrap();
+            let is_put = (4..10).contains(&message) || message >= 14;
+            assert_eq!(puts().by_rank, u32::from(is_put), "message {message}");
+            assert_eq!(room, pattern(message, BYTES));
+            if message == 9 {
+                send(rank, Mode::Standard, &pattern(0, BYTES), 0, 9);
+            }
+        }
+    });
+}
+
+#[test]
+fn of_two_that_exchange_long_messages_each_offers_its_own_before_it_fetches_the_others() {
+    const BYTES: usize = 1000;
+    // How far they are: rank 1 has posted its receive, rank 0 has offered its message.
+    let step = AtomicUsize::new(0);
+    run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {
+        let (world, other) = (rank.world(), 1 - rank.world().rank());
+        // Outside of the library, so that what comes stays in the mailbox.
+        let stay_until = |reached: usize| {
+            while step.load(Ordering::Relaxed) < reached {
+                let _ = rank.fabric().park(0, fabric::Idle::Briefly);
+            }
+        };
+        for round in 0..6 {
+            let (data, mut room) = (pattern(round, BYTES), vec![0; BYTES]);
+            let receiving = rank.irecv(&bytes_in(&mut room), Source::Rank(other), is(7), world).unwrap();
+            if other == 0 {
+                step.store(2 * round + 1, Ordering::Relaxed);
+                stay_until(2 * round + 2);
+            } else {
+                stay_until(2 * round + 1);
+            }
+            let sending = rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank(other), tag(7), world);
+            if other == 0 {
+                assert!(
+                    room.iter().all(|byte| *byte == 0),
+                    "round {round}: fetched before its own was offered"
+                );
+            } else {
+                step.store(2 * round + 2, Ordering::Relaxed);
+            }
+            rank.wait(receiving).unwrap();
+            rank.wait(sending.unwrap()).unwrap();
+            assert!(room == data, "round {round}");
+        }
+    });
+}
