@@ -132,6 +132,7 @@ impl Pool {
 
     /// Puts back a slot that was taken but not sent.
     pub fn untake(&self, slot: Slot) {
+        self.ahead.set(self.ahead.get().saturating_sub(1));
         if slot.home != self.me {
             self.kept.set(self.kept.get() + 1);
         }
@@ -210,6 +211,7 @@ mod tests {
         let pool = Pool::new(0, 2);
         let slot = pool.take(line).unwrap();
         pool.untake(slot);
+        assert!(!pool.is_ahead(), "nothing was sent");
         assert_eq!(pool.take(line), Some(slot));
         let other = Slot { home: 1, number: 0 };
         pool.read(other, true, line);
