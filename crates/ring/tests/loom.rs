@@ -225,7 +225,7 @@ impl Pooled {
     /// Reads the next letter, and is done with its slot.
     fn receive(&self, consumer: &Consumer<'_>, pool: &Pool, keeps: bool) -> u64 {
         let mut number = 0;
-        let read = |_, body: &Body| {
+        let mut read = |_, body: &Body| {
             // SAFETY: the letters of this model are pooled.
             let slot = unsafe { body.slot() };
             // SAFETY: the letter lends the slot to this reader.
@@ -233,7 +233,6 @@ impl Pooled {
             assert_eq!(number, body.header[0]);
             pool.read(slot, keeps, |slot| self.line(slot));
         };
-        let mut read = read;
         while consumer.take(1, &mut read) == 0 {
             thread::yield_now();
         }
