@@ -264,7 +264,7 @@ const TABLE: [Named; COUNT] = [
         Bound::BoardBcastRoomBytes,
         "board.bcast-room-bytes",
         64 << 10,
-        "broadcasts of up to so many bytes go by a room of the board (a quarter of that where members share cores); longer ones by its hall, or are read where they lie",
+        "broadcasts of up to so many bytes go by a room of the board (a quarter of that if it is non-blocking and members share cores); longer ones by its hall, or are read where they lie",
     ),
     named(
         Bound::BoardBlockRoomBytes,

@@ -32,7 +32,7 @@ pub(super) enum Form {
 }
 
 // Where forms change (`values/bounds.rs` has the numbers). From `BoardBcastRoomBytes` on a copy out of the root's memory, which needs the system, takes less time than two, unless it was
-// just written; where members share cores, and caches with them, from a quarter of that on. A block of `BoardFarBlockBytes` is worth a call of the system of its own. Where reading costs no such call, `BoardNearBlockBytes` is the shortest block, or slice of an
+// just written; of those under way where members share cores, and caches with them, from a quarter of that on. A block of `BoardFarBlockBytes` is worth a call of the system of its own. Where reading costs no such call, `BoardNearBlockBytes` is the shortest block, or slice of an
 // all-reduction, that is read where it lies: to meet once more costs as much as its copy.
 
 impl Call {
@@ -68,6 +68,7 @@ impl Call {
             Call::Allreduce { .. } | Call::ReduceScatter { .. } if board.ways.near => {
                 bytes <= room && bytes < near.saturating_mul(members.into())
             }
+            // Where there is a hall only those under way come here: others go by its slots.
             Call::Bcast { .. } => bytes <= room.min(if board.ways.hall { bcast / 4 } else { bcast }),
             Call::Allreduce { .. } | Call::ReduceScatter { .. } => bytes <= room,
             // Of a few, what would take more than a call of the system each is sooner copied twice.
