@@ -20,4 +20,5 @@ pub(crate) mod request;
 pub(crate) mod shared;
 pub(crate) mod slab;
 pub mod topology;
+pub(crate) mod trial;
 pub(crate) mod tuning;

@@ -15,13 +15,13 @@ use crate::progress::tables::peers::{Assembling, Outgoing};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::trials::Way;
 use crate::progress::tables::watch::{Begin, Carried, Transit};
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
 use crate::values::memory::SendBuffer;
 use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
+use crate::values::trial::Copies;
 
 /// Memory for this many bytes of a message is taken before they are here; for more, as they come.
 const TRUSTED_LENGTH: u64 = 64 << 10;
@@ -120,7 +120,7 @@ impl Core {
             return self.malformed(from, "a message with a source, tag or length that none has");
         }
         if payload.len() as u64 != length {
-            self.long_arrived(fabric, from, length, Way::Letters);
+            self.long_arrived(fabric, from, length, Copies::Two);
         }
         match self.posted.take(&envelope) {
             Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),

@@ -9,7 +9,7 @@
 use fabric::{Fabric, Node};
 
 use crate::progress::core::Core;
-use crate::progress::tables::trials::Way;
+use crate::values::trial::Copies;
 
 impl Core {
     /// Counts a message of this length that is too long to be eager: true if it goes in letters all the same.
@@ -21,19 +21,19 @@ impl Core {
         let peer = self.peers.at(to);
         let seen = peer.seen + u64::from(self.long_seen);
         let way = peer.trials.way(fabric.now(), seen, length, self.choice.fresh_below - 1);
-        if way == Way::Letters {
+        if way == Copies::Two {
             peer.goes_in_letters();
         }
-        way == Way::Letters
+        way == Copies::Two
     }
 
     /// True if the last message of about this length went in letters, as far as is known: then the next one probably does, and no announcement concerns it.
     pub fn liked_letters(&mut self, to: Node, length: u64) -> bool {
-        length < self.choice.fresh_below && self.peers.at(to).trials.last_way(length) == Way::Letters
+        length < self.choice.fresh_below && self.peers.at(to).trials.last_way(length) == Copies::Two
     }
 
     /// A message that is too long to be eager has come this way, or has been offered.
-    pub(super) fn long_arrived(&mut self, fabric: &dyn Fabric, from: Node, length: u64, way: Way) {
+    pub(super) fn long_arrived(&mut self, fabric: &dyn Fabric, from: Node, length: u64, way: Copies) {
         if length >= self.choice.fresh_below || length < self.choice.eager_below {
             return;
         }

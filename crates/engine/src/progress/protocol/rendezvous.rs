@@ -16,7 +16,6 @@ use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::trials::Way;
 use crate::progress::tables::watch::{Carried, Transit};
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
@@ -24,6 +23,7 @@ use crate::values::error::{Error, Result};
 use crate::values::memory::{RecvBuffer, SendBuffer, Staging};
 use crate::values::request::Status;
 use crate::values::slab::Key;
+use crate::values::trial::Copies;
 
 /// False if the send has been cancelled.
 fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
@@ -147,7 +147,7 @@ impl Core {
         let peer = self.peers.at(from);
         peer.seen += 1;
         peer.has_come();
-        self.long_arrived(fabric, from, length, Way::Offer);
+        self.long_arrived(fabric, from, length, Copies::One);
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);
         }

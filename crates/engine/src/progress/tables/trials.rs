@@ -2,8 +2,8 @@
 //!
 //! What a long message costs is not seen where it is moved alone. If its receiver reads the sender's memory, the sender's next stores to it have to take every line back, and if the sender
 //! writes the receiver's, so have the receiver's loads: that time is the program's, and no clock around a copy shows it. What shows all of it is the time from one turn to the next.
-//! A *turn* is what a rank sends to a peer until it has heard from it, or has got a long message from anybody: one message of an exchange, of a round trip or around a ring, or all those that a peer answers at once. So turns
-//! of either way are timed, the quickest of a few counts, and the quicker way stays for a while, longer if it wins again, and not so long if it becomes slower.
+//! A *turn* is what a rank sends to a peer until it has heard from it, or has got a long message from anybody: one message of an exchange, of a round trip or around a ring, or all those that a peer answers at once. Turns
+//! of either way are timed, and the quicker way stays ([`Trial`]): an offer, which is one copy, or letters, which are two.
 //!
 //! Where both send long messages to each other neither can find out alone what suits both: each would see half of it. So the one of the lower number tries, and the other does what it has seen come.
 //!
@@ -11,22 +11,7 @@
 
 use alloc::boxed::Box;
 
-/// How a message may travel that is too long to be eager.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
-    /// Its receiver is told where it lies.
-    Offer,
-    /// As a short one would, in pieces.
-    Letters,
-}
-
-/// The first turns of a stage, which are not timed: they bring the caches into the state that the way leaves them in.
-const FIRST: u32 = 2;
-/// So many turns after them are timed together.
-const TIMED: u32 = 6;
-/// Turns after which the other way is tried again: at first, and at most.
-const STAY_MIN: u32 = 64;
-const STAY_MAX: u32 = 256;
+use crate::values::trial::{self, Copies, Trial};
 
 /// Messages of half as many bytes as of another class, or fewer, may want another way. The first class is that of 32 KiB and less, the last has no end.
 const CLASSES: usize = 8;
@@ -48,31 +33,15 @@ struct State {
     /// The class of its messages, if it is to be timed: not if they are of several classes, or follow the peer.
     class: Option<usize>,
     /// What the peer leads to in this turn.
-    follows: Option<(usize, Way)>,
+    follows: Option<(usize, Copies)>,
     /// And in the next.
-    heard: Option<(usize, Way)>,
-}
-
-/// What is known of messages of a class.
-#[derive(Clone, Copy, Debug)]
-struct Trial {
-    way: Way,
-    /// Turns of this stage, which is as long as the way is.
-    turns: u32,
-    /// The quickest of those that are timed together, in nanoseconds for a MiB.
-    best: u64,
-    /// That of the other way, while this one is tried against it.
-    rival: Option<u64>,
-    /// What this way took when it was chosen; 0 before, so that the other is tried first thing.
-    usual: u64,
-    /// Turns until the other way is tried again.
-    stay: u32,
+    heard: Option<(usize, Copies)>,
 }
 
 impl Trials {
     /// The way of a message of so many bytes that is sent now, when so many messages have arrived that end a turn. Letters of one turn
     /// are of no more than `most` bytes together: a receiver that does not take them has to keep them.
-    pub fn way(&mut self, now: u64, seen: u64, bytes: u64, most: u64) -> Way {
+    pub fn way(&mut self, now: u64, seen: u64, bytes: u64, most: u64) -> Copies {
         let class = class_of(bytes);
         let state = self.0.get_or_insert_with(|| Box::new(State::new(seen)));
         if state.bytes == 0 || state.seen != seen {
@@ -85,17 +54,17 @@ impl Trials {
             state.class = None;
         }
         state.bytes += bytes;
-        if state.bytes > most { Way::Offer } else { led.unwrap_or(state.trials[class].way) }
+        if state.bytes > most { Copies::One } else { led.unwrap_or(state.trials[class].way()) }
     }
 
     /// The way that messages of so many bytes go in this turn, if it is not over.
-    pub fn last_way(&self, bytes: u64) -> Way {
+    pub fn last_way(&self, bytes: u64) -> Copies {
         let class = class_of(bytes);
-        self.0.as_ref().map_or(Way::Offer, |state| state.led(class).unwrap_or(state.trials[class].way))
+        self.0.as_ref().map_or(Copies::One, |state| state.led(class).unwrap_or(state.trials[class].way()))
     }
 
     /// A message of so many bytes has come this way from a peer that leads.
-    pub fn follow(&mut self, bytes: u64, way: Way) {
+    pub fn follow(&mut self, bytes: u64, way: Copies) {
         if let Some(state) = &mut self.0 {
             state.heard = Some((class_of(bytes), way));
         }
@@ -104,86 +73,32 @@ impl Trials {
 
 impl State {
     fn new(seen: u64) -> State {
-        let trial =
-            Trial { way: Way::Offer, turns: 0, best: u64::MAX, rival: None, usual: 0, stay: STAY_MIN };
-        State { trials: [trial; CLASSES], begun: 0, seen, bytes: 0, class: None, follows: None, heard: None }
+        State {
+            trials: [Trial::new(); CLASSES],
+            begun: 0,
+            seen,
+            bytes: 0,
+            class: None,
+            follows: None,
+            heard: None,
+        }
     }
 
     /// What the peer leads messages of this class to.
-    fn led(&self, class: usize) -> Option<Way> {
+    fn led(&self, class: usize) -> Option<Copies> {
         self.follows.filter(|(leading, _)| *leading == class).map(|(_, way)| way)
     }
 
     fn turn_ends(&mut self, now: u64) {
         if let Some(class) = self.class {
             let time = now.saturating_sub(self.begun);
-            self.trials[class].turned(time.saturating_mul(1 << 20) / self.bytes.max(1));
+            self.trials[class].turned(time, self.bytes);
         }
-    }
-}
-
-impl Trial {
-    fn turned(&mut self, time: u64) {
-        self.turns += 1;
-        if self.turns <= FIRST {
-            return;
-        }
-        self.best = self.best.min(time);
-        let timed = (self.turns - FIRST) % TIMED;
-        match self.rival {
-            Some(rival) if timed == 0 || timed == 2 && is_slower(self.best, rival) => self.tried(rival),
-            None if timed == 0 => {
-                if self.turns > self.stay || is_slower(self.best, self.usual) {
-                    self.rival = Some(self.best);
-                    self.turn_to(self.way.other());
-                }
-                self.best = u64::MAX;
-            }
-            _ => {}
-        }
-    }
-
-    /// The other way has been tried against one that took as long as that.
-    fn tried(&mut self, rival: u64) {
-        self.rival = None;
-        if self.way.beats(self.best, rival) {
-            (self.usual, self.stay) = (self.best, STAY_MIN);
-        } else {
-            (self.usual, self.stay) = (rival, (2 * self.stay).min(STAY_MAX));
-            self.turn_to(self.way.other());
-        }
-        self.best = u64::MAX;
-    }
-
-    fn turn_to(&mut self, way: Way) {
-        (self.way, self.turns) = (way, 0);
-    }
-}
-
-/// By more than turns of the same kind differ.
-fn is_slower(time: u64, than: u64) -> bool {
-    time > than.saturating_add(than / 4)
-}
-
-impl Way {
-    fn other(self) -> Way {
-        match self {
-            Way::Offer => Way::Letters,
-            Way::Letters => Way::Offer,
-        }
-    }
-
-    /// True if this way, in which a turn takes `mine`, is better than the other. Where neither is by much, letters are: then something else takes most of the
-    /// time, and programs that compute write what they send.
-    fn beats(self, mine: u64, other: u64) -> bool {
-        let (letters, offers) = if self == Way::Letters { (mine, other) } else { (other, mine) };
-        (letters <= offers.saturating_add(offers / 16)) == (self == Way::Letters)
     }
 }
 
 fn class_of(bytes: u64) -> usize {
-    let doublings = u64::BITS - bytes.saturating_sub(1).leading_zeros();
-    (doublings.saturating_sub(FIRST_CLASS) as usize).min(CLASSES - 1)
+    (trial::class_of(bytes).saturating_sub(FIRST_CLASS) as usize).min(CLASSES - 1)
 }
 
 #[cfg(test)]
@@ -210,13 +125,13 @@ mod tests {
             turns: u32,
             messages: u64,
             bytes: u64,
-            mut cost: impl FnMut(Way) -> u64,
+            mut cost: impl FnMut(Copies) -> u64,
         ) -> u64 {
             let mut letters = 0;
             for _ in 0..turns {
                 for _ in 0..messages {
                     let way = self.trials.way(self.now, self.seen, bytes, 1 << 20);
-                    letters += u64::from(way == Way::Letters);
+                    letters += u64::from(way == Copies::Two);
                     self.now += cost(way);
                 }
                 self.seen += 1;
@@ -225,8 +140,8 @@ mod tests {
         }
     }
 
-    fn letters_take(letters: u64, offer: u64) -> impl Fn(Way) -> u64 {
-        move |way| if way == Way::Letters { letters } else { offer }
+    fn letters_take(letters: u64, offer: u64) -> impl Fn(Copies) -> u64 {
+        move |way| if way == Copies::Two { letters } else { offer }
     }
 
     #[test]
@@ -296,7 +211,7 @@ mod tests {
     fn whoever_hears_nothing_from_its_peer_offers() {
         let mut turns = Trials::default();
         for message in 0..1_000 {
-            assert_eq!(turns.way(message * 1_000, 7, 64 * KIB, 1 << 20), Way::Offer);
+            assert_eq!(turns.way(message * 1_000, 7, 64 * KIB, 1 << 20), Copies::One);
         }
     }
 
@@ -310,11 +225,11 @@ mod tests {
                 let ways = [&mut low, &mut high].map(|turns| turns.way(now, turn, 64 * KIB, 1 << 20));
                 high.follow(64 * KIB, ways[0]);
                 now += match ways {
-                    [Way::Letters, Way::Letters] => both_letters,
-                    [Way::Offer, Way::Offer] => both_offer,
+                    [Copies::Two, Copies::Two] => both_letters,
+                    [Copies::One, Copies::One] => both_offer,
                     _ => 19_500,
                 };
-                let liked = if likes_letters { Way::Letters } else { Way::Offer };
+                let liked = if likes_letters { Copies::Two } else { Copies::One };
                 right += u32::from(ways == [liked; 2]);
             }
             assert!(right > 9_500, "the quicker way in {right} of 10000");
@@ -325,7 +240,7 @@ mod tests {
     fn whoever_no_longer_hears_a_leader_finds_out_alone() {
         let mut program = Program::new();
         program.goes_on(10, 1, 64 * KIB, letters_take(6_000, 3_000));
-        program.trials.follow(64 * KIB, Way::Letters);
+        program.trials.follow(64 * KIB, Copies::Two);
         assert_eq!(program.goes_on(1, 1, 64 * KIB, letters_take(6_000, 3_000)), 1, "it follows");
         let letters = program.goes_on(1_000, 1, 64 * KIB, letters_take(6_000, 3_000));
         assert!(letters < 50, "letters in {letters} of 1000");
