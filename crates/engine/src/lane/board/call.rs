@@ -5,7 +5,7 @@ use crate::coll::{
 };
 use crate::lane::asked::Asked;
 use crate::lane::board::turn::Meeting;
-use crate::lane::board::{self, hall, long, phases, short, slots};
+use crate::lane::board::{self, hall, long, phases, short, slots, tried};
 use crate::lane::{Lane, signals};
 use crate::schedule::{Call, Steps, Which};
 use crate::values::bounds::{Bound, Bounds};
@@ -21,7 +21,7 @@ use crate::values::op::Op;
 pub(super) enum Form {
     /// By its rooms.
     Short,
-    /// Where the data lie.
+    /// Where the data lie, unless it has been quicker not to.
     Long,
     /// Through its hall.
     Hall,
@@ -200,13 +200,19 @@ impl Call {
         if let Some(board) = self.board(lane, comm)?
             && let Some(form) = self.form(lane.schedules.bounds(), board)
         {
-            return match form {
+            let ended = match form {
                 Form::Short => short::run(lane, comm, board, self),
+                Form::Long if tried::serves(board, self) => tried::run(lane, comm, board, self),
                 Form::Long => long::run(lane, comm, board, self),
                 Form::Hall => hall::run(lane, comm, board, self),
                 Form::Slots(slots) => slots::run(lane, comm, board, self, slots),
                 Form::Chain => board::scan::run(lane, comm, board, self),
             };
+            if ended.is_err() && self.root().is_none() {
+                // One who expects other bytes may not have tried anything.
+                board.tried.forget();
+            }
+            return ended;
         }
         if let Call::Barrier = self
             && signals::serves(lane.fabric(), comm)

@@ -29,16 +29,26 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     let named = turn.number;
     // Until nobody reads it.
     let mut held = None;
-    let ended = match call {
-        _ if pair::serves(&turn, call) => pair::run(&mut turn, call, &mut held),
-        Call::Allreduce { value, target, op } if is_between_two(&turn, value, op) => {
-            reduce_with_the_other(&mut turn, value, target, op)
+    let ended = work(&mut turn, call, &mut held);
+    leave(turn, named, ended)
+}
+
+/// Does all but to say that it is done.
+pub(super) fn work(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
+    match call {
+        _ if pair::serves(turn, call) => pair::run(turn, call, held),
+        Call::Allreduce { value, target, op } if is_between_two(turn, value, op) => {
+            reduce_with_the_other(turn, value, target, op)
         }
-        Call::Allreduce { value, target, op } => allreduce(&mut turn, value, target, op),
-        Call::Reduce { value, target, op, root } => reduce(&mut turn, value, target.as_ref(), op, *root),
-        Call::ReduceScatter { dealing, op, .. } => reduce_scatter(&mut turn, dealing, op),
-        _ => carry(&mut turn, call, &mut held),
-    };
+        Call::Allreduce { value, target, op } => allreduce(turn, value, target, op),
+        Call::Reduce { value, target, op, root } => reduce(turn, value, target.as_ref(), op, *root),
+        Call::ReduceScatter { dealing, op, .. } => reduce_scatter(turn, dealing, op),
+        _ => carry(turn, call, held),
+    }
+}
+
+/// This member is done, or goes away from what could not end, in which it has named memory.
+pub(super) fn leave(turn: Turn<'_>, named: u64, ended: Result<()>) -> Result<()> {
     match ended {
         Ok(()) => turn.finish(),
         Err(error) => {

@@ -30,14 +30,24 @@ const FAILED: u64 = 16;
 
 #[inline(never)]
 pub(super) fn run(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
-    turn.make_room(0)?;
-    let whole = held.insert(lay(turn, call));
+    come(turn, call, held)?;
     let other = 1 - turn.me();
     turn.wait(other, || turn.has_come_or_ended(other))?;
-    if has_met(turn) {
+    if let Some(whole) = held
+        && has_met(turn)
+    {
         carry_own(turn, call, whole);
         part_company(turn)?;
         end(turn, call, whole);
+    }
+    Ok(())
+}
+
+/// Names what this member gives, or where it takes it, unless it has done so.
+pub(super) fn come(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
+    if held.is_none() {
+        turn.make_room(0)?;
+        *held = Some(lay(turn, call));
     }
     Ok(())
 }
@@ -82,7 +92,8 @@ pub(super) fn advance(
     None
 }
 
-fn gives(turn: &Turn<'_>, call: &Call) -> bool {
+/// True if this member gives.
+pub(super) fn gives(turn: &Turn<'_>, call: &Call) -> bool {
     (call.root() == Some(turn.me())) != matches!(call, Call::Gather { .. })
 }
 
@@ -92,31 +103,28 @@ fn claims<'a>(turn: &Turn<'a>, call: &Call) -> &'a AtomicU64 {
     turn.board.claims(giver, turn.number)
 }
 
-/// Names what this member gives, or where it takes it.
+/// Does so.
 fn lay(turn: &mut Turn<'_>, call: &Call) -> Whole {
-    let (me, byte) = (turn.me(), turn.byte());
-    let whole = match call {
-        Call::Scatter { own, all: Some(all), root } if *root == me => {
-            turn.failed = misfit(all, own, turn.comm);
-            Whole::of(&all.block(1 - me), byte)
-        }
-        Call::Gather { own, all: Some(all), root } if *root == me => {
-            turn.failed = misfit(own, all, turn.comm);
-            Whole::place(&all.block(1 - me), byte)
-        }
-        _ if gives(turn, call) => Whole::of(data(call), byte),
-        _ => Whole::place(data(call), byte),
-    };
-    turn.board.claims(me, turn.number).store(0, Ordering::Relaxed);
+    let (data, byte) = (passed(turn, call), turn.byte());
+    let whole = if gives(turn, call) { Whole::of(&data, byte) } else { Whole::place(&data, byte) };
+    turn.board.claims(turn.me(), turn.number).store(0, Ordering::Relaxed);
     offer(turn, &[whole.region()]);
     whole
 }
 
-/// What a member has for itself.
-fn data(call: &Call) -> &Region {
+/// What this member gives, or the place where it takes it. It has failed if its own block does not fit into the place that it has for it.
+pub(super) fn passed(turn: &mut Turn<'_>, call: &Call) -> Region {
+    let me = turn.me();
     match call {
-        Call::Bcast { data, .. } => data,
-        Call::Scatter { own, .. } | Call::Gather { own, .. } => own,
+        Call::Scatter { own, all: Some(all), root } if *root == me => {
+            turn.failed = misfit(all, own, turn.comm);
+            all.block(1 - me)
+        }
+        Call::Gather { own, all: Some(all), root } if *root == me => {
+            turn.failed = misfit(own, all, turn.comm);
+            all.block(1 - me)
+        }
+        Call::Bcast { data: own, .. } | Call::Scatter { own, .. } | Call::Gather { own, .. } => own.clone(),
         _ => unreachable!("a collective in which nobody gives"),
     }
 }
@@ -178,7 +186,7 @@ fn carry_part(turn: &mut Turn<'_>, call: &Call, whole: &Whole, part: u64) {
 }
 
 /// Copies the block of the member that has all.
-fn copy_own(turn: &Turn<'_>, call: &Call) {
+pub(super) fn copy_own(turn: &Turn<'_>, call: &Call) {
     let me = turn.me();
     match call {
         Call::Scatter { own, all: Some(all), root } if *root == me => copy(&all.block(me), own),
@@ -187,18 +195,16 @@ fn copy_own(turn: &Turn<'_>, call: &Call) {
     }
 }
 
-fn copy(block: &Region, to: &Region) {
+/// Copies a block, unless it lies there.
+pub(super) fn copy(block: &Region, to: &Region) {
     if !block.same_place(to) {
         block.copy_to(to);
     }
 }
 
 /// All that this member takes is there.
-fn end(turn: &Turn<'_>, call: &Call, whole: &Whole) {
+fn end(turn: &mut Turn<'_>, call: &Call, whole: &Whole) {
     if turn.failed.is_none() && !gives(turn, call) {
-        match call {
-            Call::Gather { all: Some(all), .. } => whole.spread(&all.block(1 - turn.me())),
-            _ => whole.spread(data(call)),
-        }
+        whole.spread(&passed(turn, call));
     }
 }

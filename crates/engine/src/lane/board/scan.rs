@@ -16,6 +16,7 @@ use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::{Board, NOTE_BYTES};
 use crate::values::memory::hall::step;
+use crate::values::memory::reuse::Pieces;
 use crate::values::memory::{Region, turns};
 use crate::values::op::Op;
 
@@ -172,25 +173,27 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
     };
     let mut turn = Turn::begin((lane, comm, board), call);
     board.reuse.enter_row(turn.number);
-    turn.enter_chain()?;
+    turn.enter_chain(Pieces::Prefixes)?;
     let (me, is_last) = (turn.me(), turn.me() + 1 == turn.members());
     let (count, datatype, with_own) = (value.count(), value.datatype(), *with_own);
     let each = board.slot_bytes() / datatype.size();
+    let pieces = count.div_ceil(each);
     for (piece, first) in (0_u64..).zip((0..count).step_by(each as usize)) {
         let (many, reached) = (each.min(count - first), step(turn.number, piece + 1));
-        await_piece(&mut turn, piece, reached)?;
+        let number = Board::slot_number(turn.number, piece, pieces);
+        await_piece(&mut turn, (piece, number), reached)?;
         if turn.failed.is_some() {
             break;
         }
         let (value, target) = (&value.elements(first, many), &target.elements(first, many));
-        let slot = |member| board.slot(member, turn.number + piece, many, datatype);
+        let slot = |member| board.slot(member, number, many, datatype);
         // Nobody needs the prefix of the last member, whose slots are free for what cannot be combined in place.
         let here = if is_last && !value.same_place(target) { target } else { &slot(me) };
         let mut before = me.checked_sub(1).map(slot).into_iter();
         Sum { op, value, target, here, with_own, is_last }.combine(&mut before);
         turn.show(board.taken(me), reached, me);
         if !is_last {
-            board.reuse.fill(turn.number + piece, reached);
+            board.reuse.fill(number, reached);
             if piece == 0 {
                 turn.publish_as(turn.name().1 | PREFIX, me, false);
             } else {
@@ -209,10 +212,10 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
 }
 
 /// Waits until this member's slot for a piece is free, and the one before has filled its own: with the first, learns whether it has failed.
-fn await_piece(turn: &mut Turn<'_>, piece: u64, reached: u64) -> Result<()> {
+fn await_piece(turn: &mut Turn<'_>, (piece, slot): (u64, u64), reached: u64) -> Result<()> {
     let (me, board) = (turn.me(), turn.board);
     if me + 1 < turn.members() {
-        turn.wait_for(me + 1, &|| board.is_free(turn.number + piece))?;
+        turn.wait_for(me + 1, &|| board.is_free(slot, me + 1))?;
     }
     let Some(before) = me.checked_sub(1) else { return Ok(()) };
     if piece > 0 {

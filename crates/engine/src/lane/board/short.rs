@@ -34,28 +34,7 @@ pub(super) enum Awaits {
 #[inline(never)]
 pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Result<()> {
     let mut turn = Turn::begin((lane, comm, board), call);
-    match (call, laid(&turn, call)) {
-        (Call::Scan { value, .. }, _) => scan::make_room(&turn, value)?,
-        (_, Some(bytes)) => turn.make_room(bytes)?,
-        _ => {}
-    }
-    lay(&mut turn, call);
-    match awaits(&turn, call) {
-        Awaits::Nobody => {}
-        Awaits::Root(root) => turn.await_data(root)?,
-        Awaits::All => {
-            for member in turn.others() {
-                turn.await_data(member)?;
-            }
-            turn.has_met();
-        }
-        Awaits::Before => scan::await_before(&mut turn)?,
-        Awaits::Meeting => {
-            board.expect_next(turn.number, call.bytes());
-            turn.meet(&mut |turn| join(turn, call))?;
-            turn.has_met();
-        }
-    }
+    meet(&mut turn, call)?;
     match call {
         Call::Allreduce { value, target, op }
             if is_sliced(call, board, turn.meeting) && turn.failed.is_none() =>
@@ -67,6 +46,41 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call) -> Resul
             turn.finish()
         }
     }
+}
+
+/// Does all but to say that it is done, where nobody combines slices.
+pub(super) fn work(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
+    meet(turn, call)?;
+    take(turn, call);
+    Ok(())
+}
+
+/// Lays down what this member has for the others, and waits for what it needs of theirs.
+#[inline]
+fn meet(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
+    match (call, laid(turn, call)) {
+        (Call::Scan { value, .. }, _) => scan::make_room(turn, value)?,
+        (_, Some(bytes)) => turn.make_room(bytes)?,
+        _ => {}
+    }
+    lay(turn, call);
+    match awaits(turn, call) {
+        Awaits::Nobody => {}
+        Awaits::Root(root) => turn.await_data(root)?,
+        Awaits::All => {
+            for member in turn.others() {
+                turn.await_data(member)?;
+            }
+            turn.has_met();
+        }
+        Awaits::Before => scan::await_before(turn)?,
+        Awaits::Meeting => {
+            turn.board.expect_next(turn.number, call.bytes());
+            turn.meet(&mut |turn| join(turn, call))?;
+            turn.has_met();
+        }
+    }
+    Ok(())
 }
 
 /// Bytes for which there must be room before this member lays down anything, if it does: its own, those of its group if it speaks for that, or those of the middle, which the last who arrives writes for all.

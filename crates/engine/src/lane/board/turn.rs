@@ -14,7 +14,8 @@ use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
 use crate::values::memory::board::{Board, Said};
 use crate::values::memory::hall::step;
-use crate::values::memory::reuse::HallWay;
+use crate::values::memory::reuse::{HallWay, Pieces};
+use crate::values::memory::tried::Going;
 use crate::values::memory::{Region, turns};
 
 /// Looks at memory before a member looks at anything else: an answer that is on its way comes sooner.
@@ -93,6 +94,8 @@ pub(super) struct Turn<'a> {
     bytes: u64,
     identity: Identity,
     pub meeting: Meeting,
+    /// Which way long data go, between two.
+    pub going: Going,
     pub failed: Option<Error>,
 }
 
@@ -121,6 +124,7 @@ impl<'a> Turn<'a> {
             bytes: call.bytes(),
             identity,
             meeting,
+            going: Going::NOTHING,
             failed: None,
         }
     }
@@ -251,14 +255,14 @@ impl<'a> Turn<'a> {
         if self.board.reuse.is_passed(before) { Ok(()) } else { self.free(before) }
     }
 
-    /// Waits until this member's rooms are free for a chain, whose pieces are read by the next member alone: until all are done with what lay there, unless that was one more chain.
-    pub fn enter_chain(&self) -> Result<()> {
+    /// Waits until this member's rooms are free for a chain, whose pieces are read by one other member alone: until all are done with what lay there, unless that was one more chain.
+    pub fn enter_chain(&self, pieces: Pieces) -> Result<()> {
         self.make_room(0)?;
-        let before = self.board.reuse.needs_for_chain(self.number);
+        let before = self.board.reuse.needs_for_chain(self.number, pieces);
         if !self.board.reuse.is_passed(before) {
             self.free(before)?;
         }
-        self.board.reuse.enter_chain(self.number);
+        self.board.reuse.enter_chain(self.number, pieces);
         Ok(())
     }
 
@@ -301,7 +305,7 @@ impl<'a> Turn<'a> {
 
     /// The same by the mark of another kind.
     pub fn publish_as(&self, kind: u8, seat: u32, failed: bool) {
-        self.publish_said(kind, seat, Said { failed, ..Said::of(self.bytes) });
+        self.publish_said(kind, seat, Said { failed, going: self.going, ..Said::of(self.bytes) });
     }
 
     #[inline(never)]
@@ -360,7 +364,8 @@ impl<'a> Turn<'a> {
     /// Compares what a note says that is there with what is expected.
     pub fn inspect(&mut self, member: u32) {
         let said = self.board.said(member, self.number);
-        if (said.bytes != self.bytes || said.failed) && self.failed.is_none() {
+        let fits = said.bytes == self.bytes && !said.failed && said.going.now == self.going.now;
+        if !fits && self.failed.is_none() {
             self.note_misfit(member, said);
         }
     }
@@ -368,7 +373,9 @@ impl<'a> Turn<'a> {
     #[cold]
     fn note_misfit(&mut self, member: u32, said: Said) {
         let (received, expected) = (if said.failed { 0 } else { said.bytes }, self.bytes);
-        self.failed = Some(if received > expected {
+        self.failed = Some(if received == expected && !said.failed {
+            Error::Internal { reason: "members of a board who disagree on the way of their data" }
+        } else if received > expected {
             Error::Truncated { source: member, tag: 0, received, capacity: expected }
         } else {
             Error::Short { source: member, received, expected }
@@ -450,7 +457,7 @@ impl<'a> Turn<'a> {
                 join(turn);
             }
             let spoilt = turn.failed.is_some();
-            turn.publish_said(turn.kind, me, Said { bytes: turn.bytes, failed, spoilt });
+            turn.publish_said(turn.kind, me, Said { failed, spoilt, ..Said::of(turn.bytes) });
         })?;
         let (turn, spoilt) = met;
         if spoilt {

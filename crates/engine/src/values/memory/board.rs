@@ -10,7 +10,7 @@
 //!
 //! **Invariant:** what was laid down in a turn stays until all members are done with that turn. A member says of itself that it is done, and lays something down in a note
 //! or room only when all are done with the turn that used it before ([`Reuse::needs`]): so one reads what nobody writes, and this file's copies are safe to call. In a *chain* a
-//! member's rooms are slots for pieces that the next member alone reads, and that may be written over when it has.
+//! member's rooms are for pieces that one other member alone reads, and that may be written over when it has.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -23,9 +23,11 @@ use smallvec::SmallVec;
 use super::groups::Groups;
 use super::hall::{Hall, turn_of};
 use super::reuse::Reuse;
+use super::tried::{Going, Tried};
 use super::{lines, turns};
 use crate::values::datatype::Datatype;
 use crate::values::memory::{Kernel, Region};
+use crate::values::trial::Copies;
 
 /// Members that write to different lines do not take them from each other: a line, and the one that is fetched with it.
 const LINE: usize = 128;
@@ -41,7 +43,7 @@ const NOTES_LEAST: u64 = 32;
 const NOTES_TOGETHER: usize = 4 << 20;
 
 /// Rooms of a seat.
-pub(super) const ROOMS: u64 = 4;
+pub(crate) const ROOMS: u64 = 4;
 
 /// Slots for the pieces of a chain in the rooms of a seat.
 pub(super) const SLOTS: u64 = 2 * ROOMS;
@@ -88,7 +90,7 @@ struct Front {
 struct Standing {
     /// The turn that it is done with.
     done: AtomicU64,
-    /// The last piece of a chain that it has laid down, and the last that it has taken of the one before.
+    /// The last piece of a chain that it has laid down, and the last that it has taken of the other one's.
     laid: AtomicU64,
     taken: AtomicU64,
     /// The last phase that it has come to of a long collective under way.
@@ -116,24 +118,40 @@ pub(crate) struct Said {
     pub failed: bool,
     /// So has one of those for whom it speaks, or expects other bytes.
     pub spoilt: bool,
+    /// Which way long data go between two.
+    pub going: Going,
 }
 
 const FAILED: u64 = 1 << 63;
 const SPOILT: u64 = 1 << 62;
+const NOW_TWICE: u64 = 1 << 61;
+const NEXT_TWICE: u64 = 1 << 60;
 
 impl Said {
     /// What a member says that has not failed.
     #[inline]
     pub const fn of(bytes: u64) -> Said {
-        Said { bytes, failed: false, spoilt: false }
+        Said { bytes, failed: false, spoilt: false, going: Going::NOTHING }
     }
 
     fn to_word(self) -> u64 {
-        self.bytes | if self.failed { FAILED } else { 0 } | if self.spoilt { SPOILT } else { 0 }
+        let bit = |is: bool, bit: u64| if is { bit } else { 0 };
+        let Going { now, next } = self.going;
+        self.bytes
+            | bit(self.failed, FAILED)
+            | bit(self.spoilt, SPOILT)
+            | bit(now == Copies::Two, NOW_TWICE)
+            | bit(next == Copies::Two, NEXT_TWICE)
     }
 
     fn of_word(word: u64) -> Said {
-        Said { bytes: word & !(FAILED | SPOILT), failed: word & FAILED != 0, spoilt: word & SPOILT != 0 }
+        let copies = |bit: u64| if word & bit != 0 { Copies::Two } else { Copies::One };
+        Said {
+            bytes: word & !(FAILED | SPOILT | NOW_TWICE | NEXT_TWICE),
+            failed: word & FAILED != 0,
+            spoilt: word & SPOILT != 0,
+            going: Going { now: copies(NOW_TWICE), next: copies(NEXT_TWICE) },
+        }
     }
 }
 
@@ -155,6 +173,8 @@ pub(crate) struct Board {
     turn: Cell<u64>,
     /// When its memory may be used again.
     pub reuse: Reuse,
+    /// Which way long data go, between two.
+    pub tried: Tried,
     /// What all members can do, as they have agreed.
     pub ways: Ways,
     ended: Rc<Ended>,
@@ -267,6 +287,7 @@ impl Board {
             groups: Groups::of(members),
             turn: Cell::new(0),
             reuse: Reuse::new(Board::notes_of(members)),
+            tried: Tried::default(),
             ways,
             ended,
         }
@@ -315,18 +336,29 @@ impl Board {
         self.room * ROOMS / SLOTS
     }
 
-    /// The place of a piece of a chain, whatever number it has, for elements that fit into it.
-    pub fn slot(&self, seat: u32, piece: u64, count: u64, datatype: &Datatype) -> Region {
-        assert!(count * datatype.size() <= self.slot_bytes(), "elements of a slot");
-        let from = piece % SLOTS * self.slot_bytes();
-        Region::at(self.rooms(seat).wrapping_add(from as usize), count, datatype)
+    /// The slot of a piece of a chain, one of so many in its turn: those of chains of the same length follow each other.
+    pub fn slot_number(turn: u64, piece: u64, pieces: u64) -> u64 {
+        (turn % SLOTS * pieces + piece) % SLOTS
     }
 
-    /// True if the next member does not need what lies in the slot of a piece.
-    pub fn is_free(&self, piece: u64) -> bool {
-        let used = self.reuse.filled_in(piece);
-        let next = self.standing(self.me + 1);
-        turns::reached(&next.taken) >= used || turns::reached(&next.done) >= turn_of(used)
+    /// A slot of a seat, for elements that fit into it.
+    #[inline(never)]
+    pub fn slot(&self, seat: u32, slot: u64, count: u64, datatype: &Datatype) -> Region {
+        assert!(slot < SLOTS && count * datatype.size() <= self.slot_bytes(), "elements of a slot");
+        Region::at(self.rooms(seat).wrapping_add((slot * self.slot_bytes()) as usize), count, datatype)
+    }
+
+    /// A room of a seat, whatever turn it is, for elements that fit into it.
+    pub fn room_at(&self, seat: u32, room: u64, count: u64, datatype: &Datatype) -> Region {
+        assert!(room < ROOMS && count * datatype.size() <= self.room, "elements of a room");
+        Region::at(self.rooms(seat).wrapping_add((room * self.room) as usize), count, datatype)
+    }
+
+    /// True if the member that this one's pieces are for does not need what lies in a slot.
+    pub fn is_free(&self, slot: u64, reader: u32) -> bool {
+        let used = self.reuse.filled_in(slot);
+        let reader = self.standing(reader);
+        turns::reached(&reader.taken) >= used || turns::reached(&reader.done) >= turn_of(used)
     }
 
     /// The last piece of a chain that a member has laid down.
@@ -469,6 +501,11 @@ impl Board {
     #[inline]
     pub fn said(&self, seat: u32, turn: u64) -> Said {
         Said::of_word(self.note(seat, turn).said.load(Ordering::Relaxed))
+    }
+
+    /// Which way a seat's data go in a turn of this kind, if it has said so.
+    pub fn going(&self, seat: u32, (turn, kind): (u64, u8)) -> Copies {
+        if self.shows(seat, turn, kind) { self.said(seat, turn).going.now } else { Copies::One }
     }
 
     /// A part of what lies at a seat for a turn, of `whole` bytes: `count` elements from byte `from` on.

@@ -24,6 +24,7 @@ pub(crate) mod reuse;
 mod scatter;
 mod scratch;
 mod shared_memory;
+pub(crate) mod tried;
 pub(crate) mod turns;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod wide;

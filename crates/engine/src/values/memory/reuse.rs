@@ -48,12 +48,25 @@ pub(crate) enum HallWay {
     Slots(u64),
 }
 
+/// What the pieces of a chain are, that pass through all rooms of a member.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum Pieces {
+    /// Prefixes, each for the next member.
+    #[default]
+    Prefixes,
+    /// Data that one of two members gives the other.
+    Given,
+    /// Data that both give each other, through the rooms of both.
+    Exchanged,
+}
+
 /// How the rooms of this member were last used by chains.
 #[derive(Clone, Copy, Default, Debug)]
 struct ChainUse {
-    /// The last turn that was one, and the last before it and those right before it that was none.
+    /// The last turn that was one, and the last before it and those right before it that was none, or one of other pieces.
     turn: u64,
     other: u64,
+    pieces: Pieces,
     /// The last step in which each slot was used.
     slots: [u64; SLOTS as usize],
 }
@@ -134,16 +147,18 @@ impl Reuse {
         other.max(turn.saturating_sub(slots))
     }
 
-    /// The turn that all must be done with before this member may lay down a piece of a chain in this turn.
-    pub fn needs_for_chain(&self, turn: u64) -> u64 {
+    /// The turn that all must be done with before this member may lay down a piece of a chain in this turn. Of those right before it that had the same pieces the slots are free that [were read](super::board::Board::is_free); pieces that
+    /// are exchanged leave no trace of that.
+    pub fn needs_for_chain(&self, turn: u64, pieces: Pieces) -> u64 {
         let before = self.chain_use.get();
-        if before.turn + 1 == turn { before.other } else { turn - 1 }
+        let goes_on = before.turn + 1 == turn && before.pieces == pieces && pieces != Pieces::Exchanged;
+        if goes_on { before.other } else { turn - 1 }
     }
 
     /// This turn is a chain, and all are done with what [it needs](Reuse::needs_for_chain): until then, what was begun before may still wait for room among the pieces of an earlier one.
-    pub fn enter_chain(&self, turn: u64) {
-        let other = self.needs_for_chain(turn);
-        self.chain_use.set(ChainUse { turn, other, ..self.chain_use.get() });
+    pub fn enter_chain(&self, turn: u64, pieces: Pieces) {
+        let other = self.needs_for_chain(turn, pieces);
+        self.chain_use.set(ChainUse { turn, other, pieces, ..self.chain_use.get() });
     }
 
     /// This turn is a blocking scan, of whatever length: that is what members agree on who do not on the length.
@@ -176,16 +191,16 @@ impl Reuse {
         row.passed >= turn
     }
 
-    /// This member fills the slot of a piece in this step.
-    pub fn fill(&self, piece: u64, step: u64) {
+    /// This member fills a slot in this step.
+    pub fn fill(&self, slot: u64, step: u64) {
         let mut chain = self.chain_use.get();
-        chain.slots[(piece % SLOTS) as usize] = step;
+        chain.slots[slot as usize] = step;
         self.chain_use.set(chain);
     }
 
-    /// The last step in which the slot of a piece was filled.
-    pub fn filled_in(&self, piece: u64) -> u64 {
-        self.chain_use.get().slots[(piece % SLOTS) as usize]
+    /// The last step in which a slot was filled.
+    pub fn filled_in(&self, slot: u64) -> u64 {
+        self.chain_use.get().slots[slot as usize]
     }
 
     /// This member is done with a turn. The last of which it is done with all before, too.

@@ -1,0 +1,215 @@
+//! Long data from one to the other of two members, or from each to the other, through their rooms in pieces: each is copied twice, by both members at the same time.
+//!
+//! What one gives passes through the slots of its own rooms, whose pieces the other one reads in their order. What both give each other passes through the rooms of both, which change hands: a room that a member has
+//! read a piece from is where it lays down the one of the next lap. Laps are odd in number, and the first of a turn begins with the rooms of the other seat than that of the turn before: so it is across calls of the
+//! same length, too.
+
+use crate::lane::board::pair;
+use crate::lane::board::short::misfit;
+use crate::lane::board::turn::Turn;
+use crate::schedule::Call;
+use crate::values::error::Result;
+use crate::values::memory::board::{Board, ROOMS};
+use crate::values::memory::hall::step;
+use crate::values::memory::reuse::Pieces;
+use crate::values::memory::{Aside, Region, Whole, turns};
+use crate::values::op::Op;
+
+/// Gives what the other one takes.
+pub(super) fn give(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
+    turn.enter_chain(Pieces::Given)?;
+    let (me, board) = (turn.me(), turn.board);
+    let whole = Whole::of(&pair::passed(turn, call), turn.byte());
+    let bytes = whole.region().bytes();
+    let each = board.slot_bytes();
+    let pieces = bytes.div_ceil(each);
+    for (piece, from) in (0_u64..).zip((0..bytes).step_by(each as usize)) {
+        let (many, reached) = (each.min(bytes - from), step(turn.number, piece + 1));
+        let slot = Board::slot_number(turn.number, piece, pieces);
+        turn.wait_for(1 - me, &|| board.is_free(slot, 1 - me))?;
+        if turn.failed.is_some() {
+            turn.publish(me, true);
+            return Ok(());
+        }
+        whole.region().elements(from, many).copy_to(&board.slot(me, slot, many, turn.byte()));
+        board.reuse.fill(slot, reached);
+        if piece == 0 {
+            turn.publish(me, false);
+            pair::copy_own(turn, call);
+        } else {
+            turn.show(board.laid(me), reached, me);
+        }
+    }
+    Ok(())
+}
+
+/// Takes what the other one gives, whose note is there.
+pub(super) fn take(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
+    turn.enter_chain(Pieces::Given)?;
+    let (giver, board) = (1 - turn.me(), turn.board);
+    let place = pair::passed(turn, call);
+    turn.inspect_or_fail(giver);
+    if turn.failed.is_some() {
+        return Ok(());
+    }
+    let whole = Whole::place(&place, turn.byte());
+    let (bytes, each) = (whole.region().bytes(), board.slot_bytes());
+    let pieces = bytes.div_ceil(each);
+    for (piece, from) in (0_u64..).zip((0..bytes).step_by(each as usize)) {
+        let (many, reached) = (each.min(bytes - from), step(turn.number, piece + 1));
+        if piece > 0 {
+            turn.wait(giver, || turns::reached(board.laid(giver)) >= reached)?;
+        }
+        let slot = Board::slot_number(turn.number, piece, pieces);
+        board.slot(giver, slot, many, turn.byte()).copy_to(&whole.region().elements(from, many));
+        turn.show(board.taken(turn.me()), reached, turn.me());
+    }
+    whole.spread(&place);
+    pair::copy_own(turn, call);
+    Ok(())
+}
+
+/// How data of both are divided: so many laps of so many pieces of so many elements. The last may be shorter, and there may be fewer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Division {
+    laps: u64,
+    lap: u64,
+    each: u64,
+}
+
+impl Division {
+    fn of(count: u64, most: u64) -> Division {
+        let laps = count.div_ceil(ROOMS * most) | 1;
+        let lap = count.div_ceil(laps * most).max(1);
+        // In whole lines, if these fit.
+        let each = count.div_ceil(laps * lap).next_multiple_of(64).min(most);
+        Division { laps, lap, each }
+    }
+
+    /// The pieces of so many elements: (which, the first element, how many).
+    fn pieces(self, count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+        let each = self.each;
+        (0_u64..)
+            .zip((0..count).step_by(each as usize))
+            .map(move |(piece, at)| (piece, at, each.min(count - at)))
+    }
+
+    /// Where a piece lies that a member lays down in a turn.
+    fn place(self, board: &Board, (member, turn): (u32, u64), piece: u64, elements: &Region) -> Region {
+        let changed = (turn + piece / self.lap) % 2;
+        board.room_at(member ^ changed as u32, piece % self.lap, elements.count(), elements.datatype())
+    }
+}
+
+/// Each gives what the other one takes.
+pub(super) fn exchange(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
+    turn.enter_chain(Pieces::Exchanged)?;
+    let other = 1 - turn.me();
+    match call {
+        Call::Allreduce { value, target, op } => swap(turn, value, &|| {}, &|first, own, theirs| {
+            combine(op, own, theirs, &target.elements(first, own.count()));
+        }),
+        Call::Allgather { own, all } => {
+            turn.failed = misfit(own, all, turn.comm);
+            let block = all.block(turn.me());
+            move_across(turn, own, &all.block(other), &|| pair::copy(own, &block))
+        }
+        Call::Alltoall { send, recv } => {
+            turn.failed = misfit(send, recv, turn.comm);
+            let (own, block) = (send.block(turn.me()), recv.block(turn.me()));
+            move_across(turn, &send.block(other), &recv.block(other), &|| pair::copy(&own, &block))
+        }
+        _ => unreachable!("a collective in which not both give"),
+    }
+}
+
+/// Gives data to the other one, and takes as many to a place.
+fn move_across(turn: &mut Turn<'_>, data: &Region, place: &Region, meanwhile: &dyn Fn()) -> Result<()> {
+    let (data, whole) = (Whole::of(data, turn.byte()), Whole::place(place, turn.byte()));
+    swap(turn, data.region(), meanwhile, &|first, _, theirs| {
+        theirs.copy_to(&whole.region().elements(first, theirs.count()));
+    })?;
+    if turn.failed.is_none() {
+        whole.spread(place);
+    }
+    Ok(())
+}
+
+/// Passes elements to the other one, and gets as many from it, piece by piece: `each` is told of the first, of this member's, and of the other's. `meanwhile` is done once, after the first piece is laid down.
+#[inline(never)]
+fn swap(
+    turn: &mut Turn<'_>,
+    data: &Region,
+    meanwhile: &dyn Fn(),
+    each: &dyn Fn(u64, &Region, &Region),
+) -> Result<()> {
+    let (me, other, board, number) = (turn.me(), 1 - turn.me(), turn.board, turn.number);
+    let division = Division::of(data.count(), board.room() / data.datatype().size());
+    for (piece, first, many) in division.pieces(data.count()) {
+        let (own, reached) = (data.elements(first, many), step(number, piece + 1));
+        let place = |member| division.place(board, (member, number), piece, &own);
+        // From the second lap on this is where the other one's piece lay that was taken a lap before.
+        if turn.failed.is_none() {
+            own.copy_to(&place(me));
+        }
+        if piece > 0 {
+            turn.show(board.laid(me), reached, me);
+            turn.wait(other, || turns::reached(board.laid(other)) >= reached)?;
+        } else {
+            turn.publish(me, turn.failed.is_some());
+            turn.await_data(other)?;
+            turn.has_met();
+            if turn.failed.is_some() {
+                return Ok(());
+            }
+            meanwhile();
+        }
+        each(first, &own, &place(other));
+    }
+    Ok(())
+}
+
+/// Combines what both have, a few lines at a time, while they are in the nearest cache. The place may be that of this member's own elements. These are read where they lie, not where they were laid down: the lines there
+/// are the other one's by now.
+fn combine(op: &Op, own: &Region, theirs: &Region, place: &Region) {
+    let is_in_place = own.same_place(place);
+    let mut aside = Aside::new();
+    let each = Aside::BYTES / own.datatype().size();
+    for first in (0..own.count()).step_by(each as usize) {
+        let many = each.min(own.count() - first);
+        let (theirs, place) = (theirs.elements(first, many), place.elements(first, many));
+        if is_in_place {
+            let copy = aside.region(many, own.datatype());
+            theirs.copy_to(&copy);
+            op.combine(&copy, &place);
+        } else {
+            theirs.copy_to(&place);
+            op.combine(&own.elements(first, many), &place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn elements_are_divided_into_an_odd_number_of_laps_of_pieces_that_fit(count in 1_u64..200_000, most in 1_u64..5_000) {
+            let division = Division::of(count, most);
+            prop_assert!(division.each <= most && division.lap <= ROOMS && division.laps % 2 == 1, "{division:?}");
+            let pieces: Vec<_> = division.pieces(count).collect();
+            prop_assert!(pieces.len() as u64 <= division.laps * division.lap, "{division:?}: {} pieces", pieces.len());
+            let mut next = 0;
+            for (place, &(piece, first, many)) in pieces.iter().enumerate() {
+                prop_assert_eq!((piece, first), (place as u64, next));
+                next += many;
+            }
+            prop_assert_eq!(next, count);
+        }
+    }
+}
