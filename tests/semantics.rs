@@ -205,6 +205,11 @@ fn long_collectives_that_do_not_block_give_what_a_loop_over_the_ranks_gives() {
 }
 
 #[test]
+fn collectives_of_one_length_again_and_again_stay_right_whichever_way_they_go() {
+    holds("again.c", &[1, 2, 3]);
+}
+
+#[test]
 fn reductions_of_every_operation_and_type_agree_with_c() {
     holds("reductions.c", &[1, 2, 7]);
 }

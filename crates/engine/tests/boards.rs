@@ -15,6 +15,8 @@ mod rooted;
 #[path = "boards/scans.rs"]
 mod scans;
 mod support;
+#[path = "boards/tried.rs"]
+mod tried;
 #[path = "boards/under_way.rs"]
 mod under_way;
 

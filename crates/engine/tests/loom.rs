@@ -510,6 +510,38 @@ fn each_part_of_a_transfer_is_carried_once_and_seen_by_who_is_told_that_the_othe
 }
 
 #[test]
+fn two_who_exchange_pieces_write_next_where_they_have_read_and_never_where_the_other_still_reads() {
+    const LAPS: u64 = 3;
+    for lightly in [false, true] {
+        model(move || {
+            // One room of each seat: which of them a member uses changes from lap to lap.
+            let seats = Arc::new([Seat::default(), Seat::default()]);
+            let member = |me: usize| {
+                let seats = seats.clone();
+                move || {
+                    for lap in 1..=LAPS {
+                        let (mine, theirs) = (me ^ (lap % 2) as usize, 1 - me ^ (lap % 2) as usize);
+                        // SAFETY: loom checks that nobody else has it.
+                        seats[mine].data.with_mut(|data| unsafe { *data = 10 * lap + me as u64 });
+                        let laid = &seats[me].mark;
+                        if lightly {
+                            turns::publish_lightly(laid, lap)
+                        } else {
+                            turns::publish(laid, lap)
+                        }
+                        until(|| turns::reached(&seats[1 - me].mark) >= lap);
+                        assert_eq!(seats[theirs].read(), 10 * lap + 1 - me as u64);
+                    }
+                }
+            };
+            let other = thread::spawn(member(1));
+            member(0)();
+            other.join().unwrap();
+        });
+    }
+}
+
+#[test]
 fn a_member_that_lies_down_before_a_note_is_published_is_found_by_whoever_publishes_it() {
     for (light, nested) in [(false, false), (true, false), (false, true)] {
         model(move || {

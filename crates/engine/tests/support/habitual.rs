@@ -10,6 +10,7 @@ use super::{Habits, PortalHabit};
 thread_local! {
     static PUTS: Cell<Puts> = const { Cell::new(Puts { by_rank: 0, by_agent: 0 }) };
     static LETTERS: Cell<u64> = const { Cell::new(0) };
+    static TRANSFERS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Puts that the ranks of this worker have started.
@@ -29,6 +30,11 @@ pub fn puts() -> Puts {
 /// Letters that the ranks of this worker have posted.
 pub fn letters_posted() -> u64 {
     LETTERS.get()
+}
+
+/// Puts and gets that the ranks of this worker have started.
+pub fn transfers_started() -> u64 {
+    TRANSFERS.get()
 }
 
 /// Nanoseconds by which a clock leaps.
@@ -91,6 +97,7 @@ impl Habitual {
 
     /// Does the transfer, now or after some questions.
     fn start(&self, mut transfer: UnderWay) -> Result<Ticket, PortalError> {
+        TRANSFERS.set(TRANSFERS.get() + 1);
         if let Direction::Put(_) = transfer.direction {
             let mut puts = PUTS.get();
             *if self.as_agent.get() { &mut puts.by_agent } else { &mut puts.by_rank } += 1;
