@@ -1,4 +1,4 @@
-//! Collectives with a root, and scans, of a few bytes, and broadcasts through slots, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
+//! Collectives with a root, and scans, of a few bytes, and broadcasts and scatters through slots, of which this member can do its part now: who gives finds room to lay them down, who takes finds them there. No plan, and no wait.
 //!
 //! Each function does all of the member's part or nothing: what is false here is begun again by the collective's other form. What it lays down, and what it expects to find, is
 //! that of `short` and `slots`, so each member takes whichever way is open to it.
@@ -10,8 +10,9 @@ use crate::lane::board::slots;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
 use crate::values::comm::Comm;
-use crate::values::memory::Kernel;
 use crate::values::memory::board::{Board, NOTE_BYTES, Said};
+use crate::values::memory::hall::Hall;
+use crate::values::memory::{Kernel, Region};
 
 /// This member's part in the next collective of a board.
 struct Part<'a> {
@@ -38,30 +39,13 @@ impl Lane {
         }
     }
 
-    /// The same of more bytes, through a slot of the hall: what it lays down there, and what it expects to find, is that of `slots`.
+    /// The same of more bytes, through a slot of the hall.
     #[inline(never)]
     fn bcast_by_slot_at_once(&self, data: &mut [u8], root: u32, comm: &Comm) -> bool {
-        let Some(Some(board)) = comm.board() else { return false };
-        let (turn, bytes) = (board.coming_turn(), data.len() as u64);
-        let (Some(slots), Some(hall)) = (slots::for_bcast(bytes, board), board.hall()) else { return false };
-        if self.schedules.has_preferences() || board.reuse.has_line() || root >= comm.size() {
-            return false;
-        }
-        let part = Part { lane: self, comm, board, which: Which::Bcast, turn, bytes };
-        // The other form enters it once more, which changes nothing.
-        let before = board.reuse.enter_slot(turn, slots);
-        let place = hall.slot(turn, slots, (0, bytes), &self.schedules.byte);
-        if comm.rank() != root {
-            return part.comes(root) && {
-                place.load(data);
-                part.end()
-            };
-        }
-        part.has_room(0) && board.reuse.is_passed(before) && {
-            place.store(data);
-            part.publish();
-            part.end()
-        }
+        let bytes = data.len() as u64;
+        let slots = |board: &Board| slots::for_bcast(bytes, board);
+        let Some(slotted) = self.part_in_slot(Which::Bcast, (bytes, root), comm, slots) else { return false };
+        if comm.rank() == root { slotted.has_given(data) } else { slotted.has_taken(root, 0, data) }
     }
 
     /// [`Rank::gather`](crate::Rank::gather), at a member that is not the root.
@@ -92,22 +76,41 @@ impl Lane {
     /// [`Rank::scatter`](crate::Rank::scatter), at a member that is not the root.
     #[inline]
     pub fn scatter_at_once(&self, own: &mut [u8], root: u32, comm: &Comm) -> bool {
-        let Some(part) = self.part_in(Which::Scatter, own.len(), comm) else { return false };
         let (block, me) = (own.len() as u64, u64::from(comm.rank()));
+        let Some(part) = self.part_in(Which::Scatter, own.len(), comm) else {
+            let slotted = self.part_in_scattered_slot((block, root), comm);
+            return slotted.is_some_and(|slotted| slotted.has_taken(root, block * me, own));
+        };
         part.has_taken(root, (block * u64::from(comm.size()), block * me), own) && part.end()
     }
 
     /// The same at the root, which may want its own block elsewhere.
     pub fn scatter_here_at_once(&self, own: Option<&mut [u8]>, all: &[u8], comm: &Comm) -> bool {
         let block = all.len() / comm.size() as usize;
-        let Some(part) = self.part_in(Which::Scatter, block, comm) else { return false };
-        if own.as_ref().is_some_and(|own| own.len() != block) || !part.has_given(all) {
+        if own.as_ref().is_some_and(|own| own.len() != block) {
             return false;
         }
-        if let Some(own) = own {
+        let has_given = match self.part_in(Which::Scatter, block, comm) {
+            Some(part) => part.has_given(all) && part.end(),
+            None => {
+                let slotted = self.part_in_scattered_slot((block as u64, comm.rank()), comm);
+                slotted.is_some_and(|slotted| slotted.has_given(all))
+            }
+        };
+        if let (true, Some(own)) = (has_given, own) {
             own.copy_from_slice(&all[block * comm.rank() as usize..][..block]);
         }
-        part.end()
+        has_given
+    }
+
+    /// The next part in a scatter of such blocks, if that goes by a slot.
+    fn part_in_scattered_slot<'a>(
+        &'a self,
+        (block, root): (u64, u32),
+        comm: &'a Comm,
+    ) -> Option<Slotted<'a>> {
+        let slots = |board: &Board| slots::for_scatter(block, self.schedules.bounds(), board);
+        self.part_in_slot(Which::Scatter, (block, root), comm, slots)
     }
 
     /// [`Rank::reduce`](crate::Rank::reduce) by a predefined operation, of elements that lie in one piece. The root has a target.
@@ -181,6 +184,27 @@ impl Lane {
         part.end()
     }
 
+    /// The next part in a collective of so many bytes that goes by one of so many slots, if it does.
+    #[inline(always)]
+    fn part_in_slot<'a>(
+        &'a self,
+        which: Which,
+        (bytes, root): (u64, u32),
+        comm: &'a Comm,
+        slots: impl FnOnce(&Board) -> Option<u64>,
+    ) -> Option<Slotted<'a>> {
+        let board = &**comm.board()??;
+        let (slots, hall, turn) = (slots(board)?, board.hall()?, board.coming_turn());
+        let may = !self.schedules.has_preferences() && !board.reuse.has_line() && root < comm.size();
+        may.then(|| Slotted {
+            part: Part { lane: self, comm, board, which, turn, bytes },
+            hall,
+            slots,
+            // The other form enters it once more, which changes nothing.
+            before: board.reuse.enter_slot(turn, slots),
+        })
+    }
+
     /// The next part in a collective of so many bytes, if a board serves it by notes.
     #[inline(always)]
     fn part_in<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
@@ -194,6 +218,41 @@ impl Lane {
             turn: board.coming_turn(),
             bytes,
         })
+    }
+}
+
+/// A part that goes by a slot of the hall: what it lays down there, and what it expects to find, is that of `slots`.
+struct Slotted<'a> {
+    part: Part<'a>,
+    hall: Hall,
+    slots: u64,
+    /// The turn that all must be done with before anybody fills the slot.
+    before: u64,
+}
+
+impl Slotted<'_> {
+    fn place(&self, from: u64, bytes: u64) -> Region {
+        self.hall.slot(self.part.turn, self.slots, (from, bytes), &self.part.lane.schedules.byte)
+    }
+
+    /// True if the slot was free for what this member fills it with: then it has done its part.
+    #[inline(always)]
+    fn has_given(&self, data: &[u8]) -> bool {
+        let part = &self.part;
+        part.has_room(0) && part.board.reuse.is_passed(self.before) && {
+            self.place(0, data.len() as u64).store(data);
+            part.publish();
+            part.end()
+        }
+    }
+
+    /// True if what the root has filled it with was there, soon: then this member has taken its part of it.
+    #[inline(always)]
+    fn has_taken(&self, root: u32, from: u64, into: &mut [u8]) -> bool {
+        self.part.comes(root) && {
+            self.place(from, into.len() as u64).load(into);
+            self.part.end()
+        }
     }
 }
 

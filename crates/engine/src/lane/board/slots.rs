@@ -22,8 +22,8 @@ pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
     let together = call.bytes().saturating_mul(board.members().into());
     let whole = match call {
         Call::Bcast { data, .. } => return for_bcast(data.bytes(), board),
-        Call::Scatter { .. } | Call::Gather { .. } if is_long(call.bytes(), bounds, board) => return None,
-        Call::Scatter { .. } => together,
+        Call::Scatter { .. } => return for_scatter(call.bytes(), bounds, board),
+        Call::Gather { .. } if is_long(call.bytes(), bounds, board) => return None,
         Call::Gather { own, .. } if own.bytes() > NOTE_BYTES => together,
         // Shorter ones are laid side by side by the last who arrives.
         Call::Allgather { .. } if together > board.room() && !board.ways.near => together,
@@ -35,6 +35,14 @@ pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
 /// The same for a broadcast of so many bytes, whatever the bounds are: a member may do it at once.
 pub(super) fn for_bcast(bytes: u64, board: &Board) -> Option<u64> {
     if bytes <= SENT { for_bytes(bytes, board) } else { None }
+}
+
+/// The same for a scatter of such blocks.
+pub(super) fn for_scatter(block: u64, bounds: &Bounds, board: &Board) -> Option<u64> {
+    if is_long(block, bounds, board) {
+        return None;
+    }
+    for_bytes(block.saturating_mul(board.members().into()), board)
 }
 
 fn for_bytes(bytes: u64, board: &Board) -> Option<u64> {
