@@ -363,6 +363,15 @@ impl Crew {
         seat.sleeper.parks(self.barrier(), || endpoint.pending())
     }
 
+    /// Runs the heavy barrier, if there is one: it reaches all threads.
+    #[cold]
+    pub(crate) fn fence_all(&self) -> bool {
+        if let Some(heavy) = self.heavy {
+            heavy.run();
+        }
+        self.heavy.is_some()
+    }
+
     /// What a fiber passes that parks, if there is another thread.
     #[inline(always)]
     fn barrier(&self) -> Option<impl FnOnce()> {

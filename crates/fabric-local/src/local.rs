@@ -229,6 +229,13 @@ impl Park for LocalFabric {
         }
     }
 
+    fn fence_all(&self) -> bool {
+        match &self.home {
+            Home::Fiber(crew) => crew.fence_all(),
+            Home::Thread(_, waiting, _) => waiting.fence_all(),
+        }
+    }
+
     fn alarm(&self) -> Option<Box<dyn Alarm>> {
         let rank = self.endpoint.me().0;
         Some(match &self.home {
