@@ -313,6 +313,10 @@ impl Park for Habitual {
         self.inner.disarm(armed);
     }
 
+    fn fence_all(&self) -> bool {
+        self.inner.fence_all()
+    }
+
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
         assert!(!self.as_agent.get(), "the agent never waits");
         self.inner.park(rounds, idle)
