@@ -128,25 +128,29 @@ fn members_who_disagree_on_a_length_are_told_and_go_on_whichever_way_it_was() {
             run(2, habits, |rank| {
                 let comm = rank.world();
                 warm_up(rank, comm);
-                for round in 0..2 * BOTH_WAYS {
+                for round in 0..12 {
                     let (me, low) = (comm.rank(), round as u32 / 2 % 2);
                     let count = if me == low { few } else { many };
                     let (own, mut values) = (vec![1; many], vec![0; 2 * many]);
-                    let ended = if round % 2 == 0 {
-                        rank.allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm)
-                    } else {
-                        rank.bcast(&room(&mut values, count), 0, comm)
+                    let (given, place) = (out(&own, count), room(&mut values, count));
+                    let ended = match round % 3 {
+                        0 => rank.allreduce(Some(&given), &place, &sum(), comm),
+                        1 => rank.bcast(&place, 0, comm),
+                        _ => rank.scan(Some(&given), &place, &sum(), comm),
                     };
                     match ended.unwrap().wait() {
                         Err(Error::Short { .. }) if me != low => {}
                         Err(Error::Truncated { .. }) if me == low => {}
-                        // The root learns of it only where it helps the other one.
-                        Ok(()) if round % 2 == 1 && me == 0 => {}
+                        // The root learns of it only where it helps the other one, and the first in a scan never.
+                        Ok(()) if round % 3 > 0 && me == 0 => {}
                         other => panic!("{other:?} at {me} in round {round}"),
                     }
-                    for which in TRIED {
-                        check(rank, comm, call(which, few, round));
-                        check(rank, comm, call(which, many, round));
+                    // So many that they go the one way or the other, or change it, when the next one fails.
+                    for seed in 0..7 + round {
+                        for which in [Which::Allreduce, TRIED[seed as usize % TRIED.len()]] {
+                            check(rank, comm, call(which, few, seed));
+                            check(rank, comm, call(which, many, seed));
+                        }
                     }
                 }
             });

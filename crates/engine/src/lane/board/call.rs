@@ -54,6 +54,11 @@ impl Call {
         }
     }
 
+    /// True if every member gives something to all others, or meets them: if it fails at one, it does at all.
+    fn is_by_all(&self) -> bool {
+        self.root().is_none() && !matches!(self, Call::Scan { .. })
+    }
+
     /// True if it goes by the rooms of a board that serves it, or by notes.
     fn fits(&self, bounds: &Bounds, board: &Board) -> bool {
         let (bytes, members, room) = (self.bytes(), board.members(), board.room());
@@ -208,7 +213,7 @@ impl Call {
                 Form::Slots(slots) => slots::run(lane, comm, board, self, slots),
                 Form::Chain => board::scan::run(lane, comm, board, self),
             };
-            if ended.is_err() && self.root().is_none() {
+            if ended.is_err() && self.is_by_all() {
                 // One who expects other bytes may not have tried anything.
                 board.tried.forget();
             }
