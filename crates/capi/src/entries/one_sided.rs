@@ -9,7 +9,19 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Accumulate"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Accumulate")) && crate::imp::quick::mpi_accumulate(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win))
+    }
+}
+
+/// Any call of `MPI_Accumulate`.
+#[inline(never)]
+unsafe fn any_MPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Accumulate", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call| {
             let origin_count = call.count("origin_count", origin_count as i64)?;
             let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
@@ -48,7 +60,19 @@ pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, or
 pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Compare_and_swap"), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Compare_and_swap")) && crate::imp::quick::mpi_compare_and_swap(state, origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win))
+    }
+}
+
+/// Any call of `MPI_Compare_and_swap`.
+#[inline(never)]
+unsafe fn any_MPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Compare_and_swap", under: 1), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
             let win = call.window("win", win)?;
@@ -65,7 +89,19 @@ pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void
 pub unsafe extern "C-unwind" fn PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Fetch_and_op"), Scope::Win(win), move || [origin_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), op.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Fetch_and_op")) && crate::imp::quick::mpi_fetch_and_op(state, origin_addr, result_addr, datatype, target_rank, target_disp, op, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win))
+    }
+}
+
+/// Any call of `MPI_Fetch_and_op`.
+#[inline(never)]
+unsafe fn any_MPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Fetch_and_op", under: 1), Scope::Win(win), move || [origin_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), op.word(), win.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
             let op = call.op("op", op)?;
@@ -82,7 +118,19 @@ pub unsafe extern "C-unwind" fn PMPI_Fetch_and_op(origin_addr: *const c_void, re
 pub unsafe extern "C-unwind" fn PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Get"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Get")) && crate::imp::quick::mpi_get(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win))
+    }
+}
+
+/// Any call of `MPI_Get`.
+#[inline(never)]
+unsafe fn any_MPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Get", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
             let origin_count = call.count("origin_count", origin_count as i64)?;
             let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
@@ -151,7 +199,19 @@ pub unsafe extern "C-unwind" fn PMPI_Get_c(origin_addr: *mut c_void, origin_coun
 pub unsafe extern "C-unwind" fn PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Put"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Put")) && crate::imp::quick::mpi_put(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win))
+    }
+}
+
+/// Any call of `MPI_Put`.
+#[inline(never)]
+unsafe fn any_MPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Put", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
             let origin_count = call.count("origin_count", origin_count as i64)?;
             let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
@@ -449,7 +509,19 @@ pub unsafe extern "C-unwind" fn PMPI_Win_fence(assert: c_int, win: MPI_Win) -> c
 /// `MPI_Win_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
-    call::run(call::entry!("MPI_Win_flush"), Scope::Win(win), move || [rank.word(), win.word()], |call| {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Win_flush")) && crate::imp::quick::mpi_win_flush(state, rank, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Win_flush(rank, win))
+    }
+}
+
+/// Any call of `MPI_Win_flush`.
+#[inline(never)]
+unsafe fn any_MPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
+    call::run(call::entry!("MPI_Win_flush", under: 1), Scope::Win(win), move || [rank.word(), win.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let win = call.window("win", win)?;
             crate::imp::epochs::mpi_win_flush(call, rank, &win)

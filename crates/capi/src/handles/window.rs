@@ -43,6 +43,12 @@ impl Windows {
         self.0.get(handle.0).map(Window)
     }
 
+    /// The engine's window of a live handle, while the program frees nothing: for the time of a call that runs no code of its.
+    #[inline(always)]
+    pub(crate) fn look(&self, handle: MPI_Win) -> Option<&engine::Window> {
+        Some(&self.0.look(handle.0)?.memory.as_deref()?.window)
+    }
+
     pub(crate) fn insert(&self, mut own: Comm, memory: Memory) -> MPI_Win {
         own.memory = Some(Box::new(memory));
         MPI_Win(own.store(&self.0))

@@ -4,12 +4,15 @@
 //! Each function does all of its call or nothing: what is false here is begun again by the function in `p2p`, which knows all cases and all errors. So nothing is explained here, and
 //! nothing is checked twice in a call that goes well. Called while the process is active and nobody watches it (`call::quick`).
 
+mod block;
 mod collectives;
+mod windows;
 
 use core::ffi::{c_int, c_void};
 
 pub(crate) use collectives::*;
 use engine::{Lent, RequestId, Status, Tag};
+pub(crate) use windows::*;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;

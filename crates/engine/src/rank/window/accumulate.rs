@@ -23,13 +23,15 @@ use crate::rank::window::{Aim, Window};
 use crate::values::datatype::Basic;
 use crate::values::error::{Error, Result};
 use crate::values::memory::desk::DATA;
-use crate::values::memory::ground::Ground;
+use crate::values::memory::ground::{Control, Ground};
 use crate::values::memory::place::{Act, Near, Place, word_of, write_word};
 use crate::values::memory::words;
 use crate::values::memory::{Kernel, RecvBuffer, SendBuffer};
 use crate::values::op::Builtin;
 
-/// Bytes up to which words are changed one by one.
+/// Bytes up to which words are changed one by one, whatever the number of members: the lock costs as much as a few of them.
+const FEWEST: u64 = 32;
+/// And where there are many members, at each of which whoever works in bulk has to look.
 const FEW: u64 = 512;
 
 impl Rank {
@@ -96,7 +98,7 @@ impl Rank {
         };
         let mut before = alloc::vec![0; if fetched.is_some() { bytes as usize } else { 0 }];
         let is_dense = aim.datatype.layout().is_contiguous();
-        let few = what.width().filter(|_| window.by_words && is_dense && bytes <= FEW);
+        let few = what.width().filter(|_| window.by_words && is_dense && bytes <= window.few());
         if let (Place::Near(near), Some(width)) = (place, few)
             && near.is_aligned(width)
             && let Some(_busy) = window.announce(aim.target)
@@ -213,11 +215,11 @@ impl Rank {
         Ok(())
     }
 
-    /// The place of a few words that are changed by atomic operations of the processor's, their width, and what they are.
+    /// The place of words that can be changed by atomic operations of the processor's, their width, and what they are.
     #[inline]
     fn words(&self, window: &Window, aim: &Aim<'_>, bytes: u64) -> Result<Option<(Near, usize, Basic)>> {
         let target = window.target(aim.target)?;
-        let is_one_row = window.by_words && aim.datatype.is_predefined() && bytes <= FEW;
+        let is_one_row = window.by_words && aim.datatype.is_predefined();
         let near = aim.datatype.element().filter(|_| is_one_row).and_then(|basic| {
             let (width, near) = (width_of(basic)?, target.near(aim.displacement, bytes)?);
             near.is_aligned(width).then_some((near, width, basic))
@@ -301,18 +303,12 @@ impl Rank {
         if !attempt() {
             self.lane.wait_for_memory(&mut attempt)?;
         }
-        let meets_words = are_words && window.by_words;
-        let mut waited = Ok(());
-        if meets_words {
+        let alone = Alone { control, meets_words: are_words && window.by_words };
+        if alone.meets_words {
             words::begin_bulk(&control.bulk);
-            waited = self.wait_for_busy(window, ground);
+            self.wait_for_busy(window, ground)?;
         }
-        let result = waited.map(|()| act());
-        if meets_words {
-            words::end_bulk(&control.bulk);
-        }
-        words::give_alone(&control.accumulating);
-        result?.map_err(|error| window.failed(target, error))
+        act().map_err(|error| window.failed(target, error))
     }
 
     /// Waits until those who are changing words have gone: each for as long as an atomic operation takes, as long as it has its core.
@@ -330,7 +326,7 @@ impl Rank {
 impl Window {
     /// Says that this rank is changing words of a target, until the result goes; none if somebody works there in bulk.
     #[inline]
-    fn announce(&self, target: u32) -> Option<Busy<'_>> {
+    pub(super) fn announce(&self, target: u32) -> Option<Busy<'_>> {
         let ground = self.ground.as_ref()?;
         let busy = Busy(&ground.control(self.comm.rank()).busy);
         if !super::ATOMICS_ARE_IN_ORDER {
@@ -338,10 +334,50 @@ impl Window {
         }
         words::come(busy.0, &ground.control(target).bulk).then_some(busy)
     }
+
+    /// The lock for accumulates of a target, if it can be had without waiting for anybody.
+    #[inline]
+    pub(super) fn alone_at_once(&self, target: u32, are_words: bool) -> Option<Alone<'_>> {
+        let ground = self.ground.as_ref()?;
+        let control = ground.control(target);
+        if !words::take_alone(&control.accumulating) {
+            return None;
+        }
+        let alone = Alone { control, meets_words: are_words && self.by_words };
+        if alone.meets_words {
+            words::begin_bulk(&control.bulk);
+            if !(0..self.comm.size()).all(|member| words::is_gone(&ground.control(member).busy)) {
+                return None;
+            }
+        }
+        Some(alone)
+    }
+
+    /// Bytes up to which words are changed one by one: an atomic operation costs about as much as a look at a member.
+    #[inline]
+    pub(super) fn few(&self) -> u64 {
+        (8 * self.targets.len() as u64).clamp(FEWEST, FEW)
+    }
+}
+
+/// Nobody else accumulates at a target under its lock, nor by words, if that could be the same ones.
+pub(super) struct Alone<'a> {
+    control: &'a Control,
+    meets_words: bool,
+}
+
+impl Drop for Alone<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.meets_words {
+            words::end_bulk(&self.control.bulk);
+        }
+        words::give_alone(&self.control.accumulating);
+    }
 }
 
 /// This rank is changing words.
-struct Busy<'a>(&'a AtomicU32);
+pub(super) struct Busy<'a>(&'a AtomicU32);
 
 impl Drop for Busy<'_> {
     #[inline]
@@ -358,6 +394,12 @@ pub(super) struct What {
 }
 
 impl What {
+    /// An operation on elements of a type, if it is defined on them.
+    #[inline]
+    pub(super) fn of(op: Builtin, basic: Basic) -> Option<What> {
+        op.kernel(basic).map(|kernel| What { basic, op, kernel })
+    }
+
     /// An error unless the operation is defined on the elements that both sides have.
     #[inline]
     fn new(from: Option<&SendBuffer>, aim: &Aim<'_>, op: Builtin) -> Result<What> {
@@ -367,11 +409,10 @@ impl What {
         {
             return Err(if from.datatype().element().is_none() { MIXED } else { UNLIKE });
         }
-        let kernel = op.kernel(basic).ok_or(Error::Op { op: op.name(), datatype: basic })?;
-        Ok(What { basic, op, kernel })
+        What::of(op, basic).ok_or(Error::Op { op: op.name(), datatype: basic })
     }
 
-    fn width(&self) -> Option<usize> {
+    pub(super) fn width(&self) -> Option<usize> {
         width_of(self.basic)
     }
 
@@ -398,7 +439,7 @@ impl What {
     }
 
     /// `inout[i] = input[i] op inout[i]`, both without gaps.
-    fn combine(&self, input: &[u8], inout: &mut [u8]) {
+    pub(super) fn combine(&self, input: &[u8], inout: &mut [u8]) {
         let (size, extent) = (self.basic.size() as usize, self.basic.extent() as usize);
         let gap = self.basic.halves().zip(self.basic.index_offset());
         let Some(([value, _], index_at)) = gap.filter(|_| size != extent) else {
@@ -427,7 +468,7 @@ impl What {
     }
 
     /// Words without gaps, each in one step.
-    fn change_words(&self, near: Near, width: usize, len: usize, input: &[u8], before: &mut [u8]) {
+    pub(super) fn change_words(&self, near: Near, width: usize, len: usize, input: &[u8], before: &mut [u8]) {
         let act = self.act();
         for at in (0..len).step_by(width) {
             let operand = input.get(at..at + width).map_or(0, word_of);
@@ -448,7 +489,7 @@ const UNLIKE: Error = Error::Datatype {
 
 /// What an operation does to a word, if that is known without its kernel.
 #[inline]
-fn act_of(op: Builtin, basic: Basic) -> Option<Act<'static>> {
+pub(super) fn act_of(op: Builtin, basic: Basic) -> Option<Act<'static>> {
     match op {
         Builtin::Sum if is_integer(basic) => Some(Act::Add),
         Builtin::Sum if matches!(basic, Basic::F32 | Basic::F64) => Some(Act::AddFloat),
@@ -460,7 +501,7 @@ fn act_of(op: Builtin, basic: Basic) -> Option<Act<'static>> {
 
 /// The width of the words that elements of a type are, if they are.
 #[inline]
-fn width_of(basic: Basic) -> Option<usize> {
+pub(super) fn width_of(basic: Basic) -> Option<usize> {
     match basic {
         Basic::I32 | Basic::U32 | Basic::F32 => Some(4),
         Basic::I64 | Basic::U64 | Basic::Long | Basic::UnsignedLong | Basic::F64 | Basic::ComplexF32 => {
@@ -480,7 +521,7 @@ fn far_width(basic: Basic) -> Option<Width> {
 
 /// True if the sum of two elements of a type that are words is that of the words.
 #[inline]
-fn is_integer(basic: Basic) -> bool {
+pub(super) fn is_integer(basic: Basic) -> bool {
     matches!(basic, Basic::I32 | Basic::U32 | Basic::I64 | Basic::U64 | Basic::Long | Basic::UnsignedLong)
 }
 

@@ -146,6 +146,27 @@ impl Rank {
         self.let_others_run(window)
     }
 
+    /// The same for a member, if nothing has to be waited for and nobody else's turn has come; false, and nothing is done, otherwise.
+    #[inline(always)]
+    pub fn flush_at_once(&self, window: &Window, member: u32) -> bool {
+        let Some(target) = window.targets.get(member as usize) else { return false };
+        let is_open = window.epochs.is_passive().is_ok() && window.epochs.allows(&target.open);
+        if !is_open || window.has_under_way.get() {
+            return false;
+        }
+        if self.lane.parks_first {
+            let looks = window.looks.get().wrapping_add(1);
+            if looks.is_multiple_of(TURN) {
+                return false;
+            }
+            window.looks.set(looks);
+        }
+        if window.stored.take() {
+            window.set_in_order();
+        }
+        true
+    }
+
     /// A rank may look at memory again and again until another has changed it, by calls that never wait (MPI section 12.7.3). Where the other has no core of its own
     /// and nobody takes this one's away, it gets a turn now and then.
     #[inline]

@@ -13,6 +13,7 @@
 //! | `lock` | passive targets: locks and flushes |
 //! | `synchronise` | active targets: fence, post, start, complete, wait |
 //! | `transfer` | put and get |
+//! | `at_once` | what most operations on near memory come to |
 //! | `observe` | what is told of all this to whoever watches |
 //! | `accumulate` | what must not be torn by others who do the same |
 //! | `errand` | short operations that a target does itself, if it waits anyway |
@@ -21,6 +22,7 @@
 //! | `far` | all that where members share no memory, on ground of another kind |
 
 mod accumulate;
+mod at_once;
 mod block;
 mod create;
 mod epoch;

@@ -35,6 +35,7 @@ impl Near {
     }
 
     /// Copies bytes from here.
+    #[inline]
     pub fn fetch(self, into: &mut [u8]) {
         // SAFETY: as above.
         unsafe { ptr::copy(self.0, into.as_mut_ptr(), into.len()) };
