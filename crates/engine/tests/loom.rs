@@ -149,15 +149,14 @@ fn a_lock_of_all_members_and_an_exclusive_one_are_not_held_at_once() {
 /// A word that is changed by atomic operations, or in bulk by loads and stores under a lock.
 #[derive(Default)]
 struct Accumulated {
-    lock: Mutex<()>,
+    lock: AtomicU32,
     busy: AtomicU32,
-    bulk: AtomicU32,
     word: AtomicU32,
 }
 
 impl Accumulated {
     fn add_by_words(&self) {
-        let came = words::come(&self.busy, &self.bulk);
+        let came = words::come(&self.busy, &self.lock);
         if came {
             self.word.fetch_add(1, Ordering::Relaxed);
         }
@@ -168,12 +167,11 @@ impl Accumulated {
     }
 
     fn add_in_bulk(&self) {
-        let _held = self.lock.lock().unwrap();
-        words::begin_bulk(&self.bulk);
+        until(|| words::take_alone(&self.lock));
         until(|| words::is_gone(&self.busy));
         let before = self.word.load(Ordering::Relaxed);
         self.word.store(before + 1, Ordering::Relaxed);
-        words::end_bulk(&self.bulk);
+        words::give_alone(&self.lock);
     }
 }
 

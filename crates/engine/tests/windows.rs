@@ -92,8 +92,12 @@ fn perform(rank: &Rank, window: &Window, act: Act, target: u32, origin_of: i64) 
         Act::Put { at, count, here, there, first } => {
             let mut data = vec![0; count * here];
             (0..count).for_each(|index| data[index * here] = first.wrapping_add(index as u8));
-            let (from, to) = (apart(count, here), apart(count, there));
             let displacement = origin_of + (me * STRIPE + at) as i64;
+            let is_dense = here == 1 && there == 1;
+            if is_dense && at % 2 == 0 && rank.put_at_once(window, &data, target, displacement) {
+                return;
+            }
+            let (from, to) = (apart(count, here), apart(count, there));
             // SAFETY: the data outlives the call.
             let from = unsafe { SendBuffer::new(data.as_ptr(), 1, &from) };
             rank.put(window, &from, &Aim { target, displacement, count: 1, datatype: &to }).unwrap();
@@ -108,9 +112,19 @@ fn perform(rank: &Rank, window: &Window, act: Act, target: u32, origin_of: i64) 
             };
             let (data, datatype) = (one.repeat(count), Datatype::basic(basic));
             let displacement = origin_of + (MOST * STRIPE + row * ROW + from * width) as i64;
+            let mut before = vec![0; data.len()];
+            let (is_tried, aim) = (amount % 2 == 0, (target, displacement));
+            let both = (&data[..], &mut before[..]);
+            if is_tried
+                && match (count, from % 2) {
+                    (1, 0) => rank.fetch_and_op_at_once(window, both, &datatype, aim, Builtin::Sum),
+                    _ => rank.accumulate_at_once(window, &data, &datatype, aim, Builtin::Sum),
+                }
+            {
+                return;
+            }
             // SAFETY: as above.
             let input = unsafe { SendBuffer::new(data.as_ptr(), count as u64, &datatype) };
-            let mut before = vec![0; data.len()];
             // SAFETY: as above.
             let fetched = unsafe { RecvBuffer::new(before.as_mut_ptr(), count as u64, &datatype) };
             let aim = Aim { target, displacement, count: count as u64, datatype: &datatype };
@@ -295,6 +309,119 @@ fn counts_of_eight_ranks_lose_nothing_near_and_far() {
             rank.free_window(&window, None);
         });
     }
+}
+
+/// Numbers of a row that are changed one by one by some while others change all of them, where ranks run at the same time and where they take turns.
+#[test]
+fn words_and_rows_that_meet_lose_nothing() {
+    const NUMBERS: usize = 80;
+    const TIMES: usize = 300;
+    for way in [0, 1, 8] {
+        on_way(way, 8, |rank| {
+            let comm = rank.dup(rank.world()).unwrap();
+            let backing = Backing::Allocated { bytes: 8 * NUMBERS, contiguous: false };
+            let window = rank.create_window(comm, backing, 8, None).unwrap();
+            let long = Datatype::basic(Basic::Long);
+            let ones = 1_i64.to_ne_bytes().repeat(NUMBERS);
+            let add = |first: usize, count: usize| {
+                let (data, displacement) = (&ones[..8 * count], first as i64);
+                if rank.accumulate_at_once(&window, data, &long, (3, displacement), Builtin::Sum) {
+                    return;
+                }
+                // SAFETY: the numbers outlive the call.
+                let input = unsafe { SendBuffer::new(data.as_ptr(), count as u64, &long) };
+                let aim = Aim { target: 3, displacement, count: count as u64, datatype: &long };
+                rank.accumulate(&window, Some(&input), None, &aim, Builtin::Sum).unwrap();
+            };
+            rank.lock_all(&window, false).unwrap();
+            for time in 0..TIMES {
+                add(0, NUMBERS);
+                add(time % NUMBERS, 1);
+                if !rank.flush_at_once(&window, 3) {
+                    rank.flush_window(&window, Some(3)).unwrap();
+                }
+            }
+            rank.unlock_all(&window).unwrap();
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            if window.comm().rank() == 3 {
+                let (base, ..) = window.memory_of(3).unwrap();
+                // SAFETY: this rank's own memory, after all are done.
+                let found = unsafe { std::slice::from_raw_parts(base.cast::<i64>(), NUMBERS) };
+                let singles = |number: usize| (0..TIMES).filter(|time| time % NUMBERS == number).count();
+                let expected: Vec<i64> =
+                    (0..NUMBERS).map(|number| 8 * (TIMES + singles(number)) as i64).collect();
+                assert_eq!(found, expected, "way {way}");
+            }
+            rank.close_window(&window);
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            rank.free_window(&window, None);
+        });
+    }
+}
+
+#[test]
+fn what_is_near_and_in_one_piece_is_done_at_once_and_what_is_wrong_is_left_to_others() {
+    on_way(0, 2, |rank| {
+        let comm = rank.dup(rank.world()).unwrap();
+        let backing = Backing::Allocated { bytes: 64, contiguous: false };
+        let window = rank.create_window(comm, backing, 1, None).unwrap();
+        let (long, double) = (Datatype::basic(Basic::Long), Datatype::basic(Basic::F64));
+        let (word, sum) = (7_i64.to_ne_bytes(), Builtin::Sum);
+        let put = |target, at| rank.put_at_once(&window, &word, target, at);
+        let get = |target, at| {
+            let mut into = [0; 8];
+            rank.get_at_once(&window, &mut into, target, at).then(|| i64::from_ne_bytes(into))
+        };
+        let add = |target, at, numbers: usize, op| {
+            rank.accumulate_at_once(&window, &word.repeat(numbers), &long, (target, at), op)
+        };
+        let fetch = |target, at, op| {
+            let mut before = [0; 8];
+            let done = rank.fetch_and_op_at_once(&window, (&word, &mut before), &long, (target, at), op);
+            done.then(|| i64::from_ne_bytes(before))
+        };
+        let swap = |target, at, expected: i64, datatype| {
+            let (expected, mut before) = (expected.to_ne_bytes(), [0; 8]);
+            let words = (&word[..], &expected[..], &mut before[..]);
+            let done = rank.compare_and_swap_at_once(&window, words, datatype, (target, at));
+            done.then(|| i64::from_ne_bytes(before))
+        };
+        let flush = |target| rank.flush_at_once(&window, target);
+        let nothing_is_done = |target, at| {
+            assert!(!put(target, at) && get(target, at).is_none() && swap(target, at, 0, &long).is_none());
+            assert!(!add(target, at, 1, sum) && !add(target, at, 3, sum) && fetch(target, at, sum).is_none());
+        };
+        nothing_is_done(1, 0);
+        assert!(!flush(1), "no epoch is open");
+        if window.comm().rank() == 0 {
+            rank.lock_window(&window, Some(1), false, false).unwrap();
+            nothing_is_done(0, 0);
+            nothing_is_done(2, 0);
+            nothing_is_done(u32::MAX, 0);
+            for outside in [57, 64, -1, i64::MIN, i64::MAX] {
+                nothing_is_done(1, outside);
+            }
+            assert!(!flush(0) && !flush(2), "only the other is locked");
+            assert!(put(1, 56) && get(1, 56) == Some(7), "the last that there are");
+            assert!(put(1, 1) && get(1, 1) == Some(7), "bytes lie anywhere");
+            assert!(!add(1, 1, 1, sum) && fetch(1, 1, sum).is_none() && swap(1, 1, 7, &long).is_none());
+            assert!(put(1, 0) && add(1, 0, 1, sum) && add(1, 0, 3, sum) && get(1, 0) == Some(21));
+            assert!(!add(1, 0, 1, Builtin::NoOp) && !add(1, 0, 3, Builtin::NoOp) && !add(1, 0, 0, sum));
+            assert!(fetch(1, 0, Builtin::NoOp) == Some(21) && fetch(1, 0, sum) == Some(21));
+            assert!(swap(1, 0, 3, &long) == Some(28) && swap(1, 0, 28, &long) == Some(28));
+            assert!(get(1, 0) == Some(7) && swap(1, 0, 7, &double).is_none(), "only integers are compared");
+            assert!(add(1, 8, 2, Builtin::Replace) && get(1, 16) == Some(7));
+            assert!(flush(1));
+            rank.unlock_window(&window, Some(1)).unwrap();
+            nothing_is_done(1, 0);
+        }
+        rank.fence(&window, false).unwrap();
+        assert!(put(1, 24) && !flush(1), "a fence is no epoch to flush in");
+        rank.fence(&window, true).unwrap();
+        rank.close_window(&window);
+        rank.barrier(window.comm()).unwrap().wait().unwrap();
+        rank.free_window(&window, None);
+    });
 }
 
 #[test]

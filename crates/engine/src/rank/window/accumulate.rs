@@ -4,8 +4,8 @@
 //! operations, if they are few, in one piece and aligned. **The lock** for accumulates of the target: everything else, 64 KiB at a time, by the kernels that
 //! reductions use.
 //!
-//! Both may meet at a place. So whoever changes words says so before (`busy`, a flag of its own) and looks whether somebody works there in bulk; and whoever
-//! does says that (`bulk`, a flag of the target's) and waits until all who are busy have gone. One of the two sees the other. A counter that many
+//! Both may meet at a place. So whoever changes words says so before (`busy`, a flag of its own) and looks whether somebody has the lock there; and whoever
+//! has taken it waits until all who are busy have gone. One of the two sees the other. A counter that many
 //! ranks share thus costs an atomic operation at its place and one on a line that nobody else has, and a long row costs what its kernel does.
 
 use alloc::borrow::Cow;
@@ -23,15 +23,13 @@ use crate::rank::window::{Aim, Window};
 use crate::values::datatype::Basic;
 use crate::values::error::{Error, Result};
 use crate::values::memory::desk::DATA;
-use crate::values::memory::ground::{Control, Ground};
+use crate::values::memory::ground::Ground;
 use crate::values::memory::place::{Act, Near, Place, word_of, write_word};
 use crate::values::memory::words;
 use crate::values::memory::{Kernel, RecvBuffer, SendBuffer};
 use crate::values::op::Builtin;
 
-/// Bytes up to which words are changed one by one, whatever the number of members: the lock costs as much as a few of them.
-const FEWEST: u64 = 32;
-/// And where there are many members, at each of which whoever works in bulk has to look.
+/// Bytes up to which words are changed one by one, however many members there are.
 const FEW: u64 = 512;
 
 impl Rank {
@@ -303,9 +301,8 @@ impl Rank {
         if !attempt() {
             self.lane.wait_for_memory(&mut attempt)?;
         }
-        let alone = Alone { control, meets_words: are_words && window.by_words };
-        if alone.meets_words {
-            words::begin_bulk(&control.bulk);
+        let _alone = Alone(&control.accumulating);
+        if are_words && window.by_words {
             self.wait_for_busy(window, ground)?;
         }
         act().map_err(|error| window.failed(target, error))
@@ -324,7 +321,7 @@ impl Rank {
 }
 
 impl Window {
-    /// Says that this rank is changing words of a target, until the result goes; none if somebody works there in bulk.
+    /// Says that this rank is changing words of a target, until the result goes; none if somebody has the lock there.
     #[inline]
     pub(super) fn announce(&self, target: u32) -> Option<Busy<'_>> {
         let ground = self.ground.as_ref()?;
@@ -332,7 +329,7 @@ impl Window {
         if !super::ATOMICS_ARE_IN_ORDER {
             self.stored.set(true);
         }
-        words::come(busy.0, &ground.control(target).bulk).then_some(busy)
+        words::come(busy.0, &ground.control(target).accumulating).then_some(busy)
     }
 
     /// The lock for accumulates of a target, if it can be had without waiting for anybody.
@@ -343,36 +340,26 @@ impl Window {
         if !words::take_alone(&control.accumulating) {
             return None;
         }
-        let alone = Alone { control, meets_words: are_words && self.by_words };
-        if alone.meets_words {
-            words::begin_bulk(&control.bulk);
-            if !(0..self.comm.size()).all(|member| words::is_gone(&ground.control(member).busy)) {
-                return None;
-            }
-        }
-        Some(alone)
+        let alone = Alone(&control.accumulating);
+        let is_gone = |member| words::is_gone(&ground.control(member).busy);
+        let meets_words = are_words && self.by_words;
+        (!meets_words || (0..self.targets.len() as u32).all(is_gone)).then_some(alone)
     }
 
-    /// Bytes up to which words are changed one by one: an atomic operation costs about as much as a look at a member.
+    /// Bytes up to which words are changed one by one. Whoever has the lock looks at every member, and an atomic operation costs as much as about four such looks.
     #[inline]
     pub(super) fn few(&self) -> u64 {
-        (8 * self.targets.len() as u64).clamp(FEWEST, FEW)
+        (2 * self.targets.len() as u64).min(FEW)
     }
 }
 
-/// Nobody else accumulates at a target under its lock, nor by words, if that could be the same ones.
-pub(super) struct Alone<'a> {
-    control: &'a Control,
-    meets_words: bool,
-}
+/// This rank has the lock for accumulates of a target.
+pub(super) struct Alone<'a>(&'a AtomicU32);
 
 impl Drop for Alone<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.meets_words {
-            words::end_bulk(&self.control.bulk);
-        }
-        words::give_alone(&self.control.accumulating);
+        words::give_alone(self.0);
     }
 }
 

@@ -29,7 +29,7 @@ impl Rank {
         true
     }
 
-    /// Combines elements of a predefined type with those of a target, which gets the result.
+    /// Combines elements of a predefined type, which lie without gaps, with those of a target, which gets the result.
     #[inline(always)]
     pub fn accumulate_at_once(
         &self,
@@ -39,6 +39,7 @@ impl Rank {
         (target, displacement): (u32, i64),
         op: Builtin,
     ) -> bool {
+        debug_assert!(datatype.layout().is_contiguous());
         let Some(basic) = datatype.element() else { return false };
         let Some(near) = self.near_at_once(window, target, displacement, input.len()) else { return false };
         if width_of(basic) != Some(input.len()) {
@@ -125,7 +126,8 @@ impl Window {
         }
         let Some(_alone) = self.alone_at_once(target, width.is_some()) else { return false };
         self.stored.set(true);
-        near.with_bytes(input.len(), |bytes| what.combine(input, bytes));
+        // Elements without gaps are what the kernel takes.
+        near.with_bytes(input.len(), |bytes| (what.kernel())(input, bytes));
         true
     }
 }

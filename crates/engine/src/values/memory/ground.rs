@@ -25,13 +25,11 @@ pub(crate) struct Control {
     pub lock: AtomicU64,
     /// At the first member, for all: the lock of the window.
     pub all: AtomicU64,
-    /// Taken while somebody accumulates at this member by other means than the processor's atomic operations.
+    /// Taken while somebody accumulates at this member by other means than the processor's atomic operations, which then nobody uses there.
     pub accumulating: AtomicU32,
     /// How many entries of the member's attachments are in use, or were.
     pub attachments: AtomicU32,
-    /// Somebody accumulates words at this member by plain loads and stores.
-    pub bulk: AtomicU32,
-    _apart: [u32; 9],
+    _apart: [u32; 10],
     /// This member is changing words somewhere by atomic operations. On a line of its own, which as a rule no other touches.
     pub busy: AtomicU32,
 }

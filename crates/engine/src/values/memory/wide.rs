@@ -1,20 +1,24 @@
 //! Many bytes at a time, for the kernels of reductions.
 //!
 //! The shared library is put together at a level of optimisation that keeps it small, at which the compiler vectorises no loop, whatever crate it is of. So the
-//! kernels that matter say themselves what the processor does to sixteen bytes, which every x86-64 can, and to thirty-two, which is asked for when the first kernel
-//! runs; elsewhere and for the rest the compiler does what it can.
+//! kernels that matter say themselves what the processor does to sixteen bytes, which every x86-64 can, and to thirty-two and sixty-four, which is asked for when the
+//! first kernel runs; elsewhere and for the rest the compiler does what it can.
 
 use core::arch::x86_64::*;
 use core::mem::transmute;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What is done to the bytes of both sides, which makes no difference between sixteen and thirty-two.
+/// What is done to the bytes of both sides, however many they are.
 pub(crate) trait Wide {
     fn sixteen(a: __m128i, b: __m128i) -> __m128i;
 
     /// # Safety
     /// The processor has AVX2.
     unsafe fn thirty_two(a: __m256i, b: __m256i) -> __m256i;
+
+    /// # Safety
+    /// The processor has AVX-512 with bytes and words.
+    unsafe fn sixty_four(a: __m512i, b: __m512i) -> __m512i;
 }
 
 /// `inout = wide(input, inout)` for as many whole sixteens as both slices have; returns how many bytes those are.
@@ -23,10 +27,19 @@ pub(crate) fn each<W: Wide>(input: &[u8], inout: &mut [u8]) -> usize {
     let len = input.len().min(inout.len());
     let (from, into) = (input.as_ptr(), inout.as_mut_ptr());
     let mut at = 0;
-    if len >= LONG && has_avx2() {
-        at = len / 128 * 128;
-        // SAFETY: the processor has what it takes, and both slices have so many bytes. They do not overlap.
-        unsafe { by_thirty_two::<W>(from, into, at) };
+    if len >= LONG {
+        let widest = widest();
+        if len >= LONGER && widest == SIXTY_FOUR {
+            at = len / 256 * 256;
+            // SAFETY: the processor has what it takes, and both slices have so many bytes. They do not overlap.
+            unsafe { by_sixty_four::<W>(from, into, at) };
+        }
+        if widest >= THIRTY_TWO {
+            let rest = (len - at) / 128 * 128;
+            // SAFETY: as above.
+            unsafe { by_thirty_two::<W>(from.add(at), into.add(at), rest) };
+            at += rest;
+        }
     }
     while len - at >= 16 {
         // SAFETY: sixteen bytes of both slices, which do not overlap; nothing has to be aligned.
@@ -39,52 +52,87 @@ pub(crate) fn each<W: Wide>(input: &[u8], inout: &mut [u8]) -> usize {
     at
 }
 
-/// Bytes below which the wider instructions win nothing.
+/// Bytes below which the wider instructions win nothing, and the widest nothing more.
 const LONG: usize = 256;
+const LONGER: usize = 2048;
 
 /// # Safety
 /// The processor has AVX2; both sides have `len` bytes, which are a multiple of 128, and do not overlap.
 #[target_feature(enable = "avx2")]
 unsafe fn by_thirty_two<W: Wide>(from: *const u8, into: *mut u8, len: usize) {
-    // SAFETY: the caller's promise, for each step.
-    let step = |at: usize| unsafe {
-        let (from, into) = (from.add(at).cast(), into.add(at).cast());
-        _mm256_storeu_si256(into, W::thirty_two(_mm256_loadu_si256(from), _mm256_loadu_si256(into)));
-    };
     for at in (0..len).step_by(128) {
-        step(at);
-        step(at + 32);
-        step(at + 64);
-        step(at + 96);
+        // SAFETY: the caller's promise. What is read is read before anything is written, or the processor would have to find out that it is something else.
+        unsafe {
+            let (from, into) = (from.add(at).cast::<__m256i>(), into.add(at).cast::<__m256i>());
+            let step = |n| W::thirty_two(_mm256_loadu_si256(from.add(n)), _mm256_loadu_si256(into.add(n)));
+            for (n, sum) in [step(0), step(1), step(2), step(3)].into_iter().enumerate() {
+                _mm256_storeu_si256(into.add(n), sum);
+            }
+        }
     }
 }
 
-/// Whether the processor has AVX2 and the system keeps its registers; asked once.
+/// # Safety
+/// The processor has AVX-512 with bytes and words; both sides have `len` bytes, which are a multiple of 256, and do not overlap.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn by_sixty_four<W: Wide>(from: *const u8, into: *mut u8, len: usize) {
+    for at in (0..len).step_by(256) {
+        // SAFETY: as above.
+        unsafe {
+            let (from, into) = (from.add(at).cast::<__m512i>(), into.add(at).cast::<__m512i>());
+            let step = |n| W::sixty_four(_mm512_loadu_si512(from.add(n)), _mm512_loadu_si512(into.add(n)));
+            for (n, sum) in [step(0), step(1), step(2), step(3)].into_iter().enumerate() {
+                _mm512_storeu_si512(into.add(n), sum);
+            }
+        }
+    }
+}
+
+/// How many bytes the processor takes at a time, if the system keeps the registers; asked once.
 #[inline(always)]
-fn has_avx2() -> bool {
+fn widest() -> u8 {
     match KNOWN.load(Ordering::Relaxed) {
-        0 => ask_for_avx2(),
-        known => known == 2,
+        0 => ask(),
+        known => known,
     }
 }
 
-/// 0 until it was asked, then 1 for no and 2 for yes.
+/// 0 until it was asked.
 static KNOWN: AtomicU8 = AtomicU8::new(0);
 
+const SIXTEEN: u8 = 1;
+const THIRTY_TWO: u8 = 2;
+const SIXTY_FOUR: u8 = 3;
+
 #[cold]
-fn ask_for_avx2() -> bool {
+fn ask() -> u8 {
     let features = __cpuid(1).ecx;
     let (saves_registers, avx) = (features >> 27 & 1 != 0, features >> 28 & 1 != 0);
-    let avx2 = __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ebx >> 5 & 1 != 0;
-    // SAFETY: the instruction is there, as the first of the bits says.
-    let has = saves_registers && avx && avx2 && unsafe { _xgetbv(0) } & 6 == 6;
-    KNOWN.store(if has { 2 } else { 1 }, Ordering::Relaxed);
-    has
+    let widest = if saves_registers && avx && __cpuid(0).eax >= 7 {
+        let more = __cpuid_count(7, 0);
+        // SAFETY: the instruction is there, as the first of the bits says.
+        let kept = unsafe { _xgetbv(0) };
+        let has = |bit: u32| more.ebx >> bit & 1 != 0;
+        let (avx2, avx512) = (has(5), has(16) && has(30));
+        // The first processors with AVX-512 slow down for it, and stay slow for a while. Those that have VBMI2, too, do not.
+        let at_full_speed = more.ecx >> 6 & 1 != 0;
+        if avx2 && avx512 && at_full_speed && kept & 0xe6 == 0xe6 {
+            SIXTY_FOUR
+        } else if avx2 && kept & 0x6 == 0x6 {
+            THIRTY_TWO
+        } else {
+            SIXTEEN
+        }
+    } else {
+        SIXTEEN
+    };
+    KNOWN.store(widest, Ordering::Relaxed);
+    widest
 }
 
 /// Operations by their instructions, whose types are other names for the same bits.
 macro_rules! operations {
-    ($($name:ident: $narrow:ident, $wide:ident;)*) => {
+    ($($name:ident: $narrow:ident, $wide:ident, $widest:ident;)*) => {
         $(pub(crate) struct $name;
 
         #[allow(clippy::useless_transmute, clippy::missing_transmute_annotations, reason = "integers have the type already")]
@@ -101,25 +149,32 @@ macro_rules! operations {
                 // SAFETY: as above.
                 unsafe { transmute($wide(transmute(a), transmute(b))) }
             }
+
+            #[inline]
+            #[target_feature(enable = "avx512f,avx512bw")]
+            unsafe fn sixty_four(a: __m512i, b: __m512i) -> __m512i {
+                // SAFETY: as above.
+                unsafe { transmute($widest(transmute(a), transmute(b))) }
+            }
         })*
     };
 }
 
 operations! {
-    SumF32: _mm_add_ps, _mm256_add_ps;
-    ProductF32: _mm_mul_ps, _mm256_mul_ps;
+    SumF32: _mm_add_ps, _mm256_add_ps, _mm512_add_ps;
+    ProductF32: _mm_mul_ps, _mm256_mul_ps, _mm512_mul_ps;
     // The second if one of the two is no number: as `if a > b { a } else { b }`.
-    MaxF32: _mm_max_ps, _mm256_max_ps;
-    MinF32: _mm_min_ps, _mm256_min_ps;
-    SumF64: _mm_add_pd, _mm256_add_pd;
-    ProductF64: _mm_mul_pd, _mm256_mul_pd;
-    MaxF64: _mm_max_pd, _mm256_max_pd;
-    MinF64: _mm_min_pd, _mm256_min_pd;
-    Sum8: _mm_add_epi8, _mm256_add_epi8;
-    Sum16: _mm_add_epi16, _mm256_add_epi16;
-    Sum32: _mm_add_epi32, _mm256_add_epi32;
-    Sum64: _mm_add_epi64, _mm256_add_epi64;
-    And: _mm_and_si128, _mm256_and_si256;
-    Or: _mm_or_si128, _mm256_or_si256;
-    Xor: _mm_xor_si128, _mm256_xor_si256;
+    MaxF32: _mm_max_ps, _mm256_max_ps, _mm512_max_ps;
+    MinF32: _mm_min_ps, _mm256_min_ps, _mm512_min_ps;
+    SumF64: _mm_add_pd, _mm256_add_pd, _mm512_add_pd;
+    ProductF64: _mm_mul_pd, _mm256_mul_pd, _mm512_mul_pd;
+    MaxF64: _mm_max_pd, _mm256_max_pd, _mm512_max_pd;
+    MinF64: _mm_min_pd, _mm256_min_pd, _mm512_min_pd;
+    Sum8: _mm_add_epi8, _mm256_add_epi8, _mm512_add_epi8;
+    Sum16: _mm_add_epi16, _mm256_add_epi16, _mm512_add_epi16;
+    Sum32: _mm_add_epi32, _mm256_add_epi32, _mm512_add_epi32;
+    Sum64: _mm_add_epi64, _mm256_add_epi64, _mm512_add_epi64;
+    And: _mm_and_si128, _mm256_and_si256, _mm512_and_si512;
+    Or: _mm_or_si128, _mm256_or_si256, _mm512_or_si512;
+    Xor: _mm_xor_si128, _mm256_xor_si256, _mm512_xor_si512;
 }

@@ -64,11 +64,11 @@ fn add_unless(word: &AtomicU64, amount: u64, bits: u64) -> bool {
     }
 }
 
-/// A member begins to change words of another by atomic operations: false if somebody works there in bulk. [`go`] ends it, also after false.
+/// A member begins to change words of another by atomic operations: false if somebody has that one's lock for accumulates. [`go`] ends it, also after false.
 #[inline]
-pub(crate) fn come(busy: &AtomicU32, bulk: &AtomicU32) -> bool {
+pub(crate) fn come(busy: &AtomicU32, lock: &AtomicU32) -> bool {
     write_in_order(busy, 1);
-    bulk.load(Ordering::SeqCst) == 0
+    lock.load(Ordering::SeqCst) == 0
 }
 
 #[inline]
@@ -76,20 +76,10 @@ pub(crate) fn go(busy: &AtomicU32) {
     busy.store(0, Ordering::Release);
 }
 
-/// Whoever has the lock for accumulates of a member begins to change its words in bulk, once each of the others has [gone](is_gone).
-#[inline]
-pub(crate) fn begin_bulk(bulk: &AtomicU32) {
-    write_in_order(bulk, 1);
-}
-
+/// Whoever [has](take_alone) the lock for accumulates of a member may change its words by loads and stores once each of the others is gone.
 #[inline]
 pub(crate) fn is_gone(busy: &AtomicU32) -> bool {
     busy.load(Ordering::SeqCst) == 0
-}
-
-#[inline]
-pub(crate) fn end_bulk(bulk: &AtomicU32) {
-    bulk.store(0, Ordering::Release);
 }
 
 /// A member that waits for a word says that it may sleep, and looks at the word once more before it does. Whoever has written a word, [in order](write_in_order),
@@ -153,10 +143,12 @@ fn step(state: &AtomicU32, from: u32, to: u32) -> bool {
     state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-/// Takes a lock that one has at a time.
+/// Takes a lock that one has at a time, before it reads any other word.
 #[inline]
 pub(crate) fn take_alone(lock: &AtomicU32) -> bool {
-    lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    let taken = lock.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+    in_order();
+    taken
 }
 
 #[inline]

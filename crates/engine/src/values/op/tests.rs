@@ -220,7 +220,7 @@ fn rows_of_any_length_are_combined_as_their_elements_are() {
     for basic in basics {
         let size = basic.size() as usize;
         for op in allowed(basic) {
-            for count in (0..20).chain([31, 32, 33, 63, 64, 65, 100, 257, 515]) {
+            for count in (0..20).chain([31, 32, 33, 63, 64, 65, 100, 257, 515, 2431]) {
                 let start = usize::from(random() % 9);
                 let input: Vec<u8> = (0..start + count * size).map(|_| random()).collect();
                 let inout: Vec<u8> = (0..start + count * size).map(|_| random()).collect();
