@@ -315,7 +315,7 @@ fn counts_of_eight_ranks_lose_nothing_near_and_far() {
 #[test]
 fn words_and_rows_that_meet_lose_nothing() {
     const NUMBERS: usize = 80;
-    const TIMES: usize = 300;
+    const TIMES: usize = 2000;
     for way in [0, 1, 8] {
         on_way(way, 8, |rank| {
             let comm = rank.dup(rank.world()).unwrap();
