@@ -216,8 +216,7 @@ fn is_quick(function: &Function) -> bool {
     const MESSAGES: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
     const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
     const PREFIXES: [&str; 2] = ["MPI_Scan", "MPI_Exscan"];
-    const WINDOWS: [&str; 6] =
-        ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Win_flush"];
+    const WINDOWS: [&str; 5] = ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Win_flush"];
     let name = &function.name.as_str();
     MESSAGES.contains(name) || WINDOWS.contains(name) || ROOTED.contains(name) || PREFIXES.contains(name)
 }

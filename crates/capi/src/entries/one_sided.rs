@@ -12,31 +12,47 @@ pub unsafe extern "C-unwind" fn PMPI_Accumulate(origin_addr: *const c_void, orig
         if let Some(state) = call::quick(call::entry!("MPI_Accumulate")) && crate::imp::quick::mpi_accumulate(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win) {
             return MPI_SUCCESS;
         }
-        call::run_shared(call::entry!("MPI_Accumulate"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], either_MPI_Accumulate)
+        call::left_to(any_MPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win))
     }
 }
 
-/// What both forms of `MPI_Accumulate` do.
-unsafe fn either_MPI_Accumulate(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win]: &[u64; 9]) -> Outcome {
+/// Any call of `MPI_Accumulate`.
+#[inline(never)]
+unsafe fn any_MPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win));
-        let origin_count = call.count("origin_count", origin_count as i64)?;
-        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
-        let target_rank = RankArg { name: "target_rank", value: target_rank };
-        let target_count = call.count("target_count", target_count as i64)?;
-        let target_datatype = call.datatype("target_datatype", target_datatype)?;
-        let op = call.op("op", op)?;
-        let win = call.window("win", win)?;
-        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
-        crate::imp::one_sided::mpi_accumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+        call::run(call::entry!("MPI_Accumulate", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let op = call.op("op", op)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_accumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+        })
     }
 }
 
 /// `MPI_Accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    call::run_shared(call::entry!("MPI_Accumulate_c"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], either_MPI_Accumulate)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Accumulate_c"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let op = call.op("op", op)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_accumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+        })
+    }
 }
 
 /// `MPI_Compare_and_swap`.
@@ -44,20 +60,7 @@ pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, or
 pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        if let Some(state) = call::quick(call::entry!("MPI_Compare_and_swap")) && crate::imp::quick::mpi_compare_and_swap(state, origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win) {
-            return MPI_SUCCESS;
-        }
-        call::left_to(any_MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win))
-    }
-}
-
-/// Any call of `MPI_Compare_and_swap`.
-#[inline(never)]
-unsafe fn any_MPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared(call::entry!("MPI_Compare_and_swap"), Whose::Win(6), [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call, &[origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win]| {
-            let (origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win) = (<*const c_void>::of(origin_addr), <*const c_void>::of(compare_addr), <*mut c_void>::of(result_addr), <MPI_Datatype>::of(datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Win>::of(win));
+        call::run(call::entry!("MPI_Compare_and_swap"), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
             let win = call.window("win", win)?;
@@ -86,8 +89,7 @@ pub unsafe extern "C-unwind" fn PMPI_Fetch_and_op(origin_addr: *const c_void, re
 unsafe fn any_MPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Fetch_and_op"), Whose::Win(6), [origin_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), op.word(), win.word()], |call, &[origin_addr, result_addr, datatype, target_rank, target_disp, op, win]| {
-            let (origin_addr, result_addr, datatype, target_rank, target_disp, op, win) = (<*const c_void>::of(origin_addr), <*mut c_void>::of(result_addr), <MPI_Datatype>::of(datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Op>::of(op), <MPI_Win>::of(win));
+        call::run(call::entry!("MPI_Fetch_and_op", under: 1), Scope::Win(win), move || [origin_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), op.word(), win.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
             let op = call.op("op", op)?;
@@ -107,23 +109,25 @@ pub unsafe extern "C-unwind" fn PMPI_Get(origin_addr: *mut c_void, origin_count:
         if let Some(state) = call::quick(call::entry!("MPI_Get")) && crate::imp::quick::mpi_get(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) {
             return MPI_SUCCESS;
         }
-        call::run_shared(call::entry!("MPI_Get"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], either_MPI_Get)
+        call::left_to(any_MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win))
     }
 }
 
-/// What both forms of `MPI_Get` do.
-unsafe fn either_MPI_Get(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]: &[u64; 8]) -> Outcome {
+/// Any call of `MPI_Get`.
+#[inline(never)]
+unsafe fn any_MPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*mut c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
-        let origin_count = call.count("origin_count", origin_count as i64)?;
-        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
-        let target_rank = RankArg { name: "target_rank", value: target_rank };
-        let target_count = call.count("target_count", target_count as i64)?;
-        let target_datatype = call.datatype("target_datatype", target_datatype)?;
-        let win = call.window("win", win)?;
-        let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
-        crate::imp::one_sided::mpi_get(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        call::run(call::entry!("MPI_Get", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_get(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
     }
 }
 
@@ -162,7 +166,20 @@ pub unsafe extern "C-unwind" fn PMPI_Get_accumulate_c(origin_addr: *const c_void
 /// `MPI_Get_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    call::run_shared(call::entry!("MPI_Get_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], either_MPI_Get)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Get_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*mut c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_get(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Put`.
@@ -173,30 +190,45 @@ pub unsafe extern "C-unwind" fn PMPI_Put(origin_addr: *const c_void, origin_coun
         if let Some(state) = call::quick(call::entry!("MPI_Put")) && crate::imp::quick::mpi_put(state, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) {
             return MPI_SUCCESS;
         }
-        call::run_shared(call::entry!("MPI_Put"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], either_MPI_Put)
+        call::left_to(any_MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win))
     }
 }
 
-/// What both forms of `MPI_Put` do.
-unsafe fn either_MPI_Put(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]: &[u64; 8]) -> Outcome {
+/// Any call of `MPI_Put`.
+#[inline(never)]
+unsafe fn any_MPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
-        let origin_count = call.count("origin_count", origin_count as i64)?;
-        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
-        let target_rank = RankArg { name: "target_rank", value: target_rank };
-        let target_count = call.count("target_count", target_count as i64)?;
-        let target_datatype = call.datatype("target_datatype", target_datatype)?;
-        let win = call.window("win", win)?;
-        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
-        crate::imp::one_sided::mpi_put(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        call::run(call::entry!("MPI_Put", under: 1), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_put(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
     }
 }
 
 /// `MPI_Put_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    call::run_shared(call::entry!("MPI_Put_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], either_MPI_Put)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Put_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_put(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Raccumulate`.
@@ -477,8 +509,7 @@ pub unsafe extern "C-unwind" fn PMPI_Win_flush(rank: c_int, win: MPI_Win) -> c_i
 /// Any call of `MPI_Win_flush`.
 #[inline(never)]
 unsafe fn any_MPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_flush"), Whose::Win(1), [rank.word(), win.word()], |call, &[rank, win]| {
-            let (rank, win) = (<c_int>::of(rank), <MPI_Win>::of(win));
+    call::run(call::entry!("MPI_Win_flush", under: 1), Scope::Win(win), move || [rank.word(), win.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let win = call.window("win", win)?;
             crate::imp::epochs::mpi_win_flush(call, rank, &win)

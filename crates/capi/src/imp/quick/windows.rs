@@ -122,32 +122,6 @@ pub(crate) unsafe fn mpi_fetch_and_op(
 }
 
 /// # Safety
-/// See the module `convert`.
-#[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "those of MPI_Compare_and_swap")]
-pub(crate) unsafe fn mpi_compare_and_swap(
-    state: &State,
-    origin_addr: *const c_void,
-    compare_addr: *const c_void,
-    result_addr: *mut c_void,
-    datatype: MPI_Datatype,
-    target_rank: c_int,
-    target_disp: MPI_Aint,
-    win: MPI_Win,
-) -> bool {
-    let Some(desired) = Block::of(state, origin_addr, 1, datatype) else { return false };
-    let Some(expected) = Block::of(state, compare_addr, 1, datatype) else { return false };
-    let fetched = desired.to_target(result_addr).and_then(|_| expected.to_target(result_addr));
-    let Some(fetched) = fetched else { return false };
-    let Some(datatype) = state.types.used(datatype) else { return false };
-    let Some(window) = state.windows.look(win) else { return false };
-    let aim = (target_rank as u32, target_disp as i64);
-    // SAFETY: the contract of `convert`, and what is written overlaps with nothing that is read.
-    let words = unsafe { (desired.given(1), expected.given(1), fetched.room(1)) };
-    state.rank().compare_and_swap_at_once(window, words, &datatype.datatype, aim)
-}
-
-/// # Safety
 /// None is needed: it is called as the others are.
 #[inline(always)]
 pub(crate) unsafe fn mpi_win_flush(state: &State, rank: c_int, win: MPI_Win) -> bool {

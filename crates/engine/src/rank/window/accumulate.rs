@@ -426,7 +426,7 @@ impl What {
     }
 
     /// `inout[i] = input[i] op inout[i]`, both without gaps.
-    pub(super) fn combine(&self, input: &[u8], inout: &mut [u8]) {
+    fn combine(&self, input: &[u8], inout: &mut [u8]) {
         let (size, extent) = (self.basic.size() as usize, self.basic.extent() as usize);
         let gap = self.basic.halves().zip(self.basic.index_offset());
         let Some(([value, _], index_at)) = gap.filter(|_| size != extent) else {
@@ -455,7 +455,7 @@ impl What {
     }
 
     /// Words without gaps, each in one step.
-    pub(super) fn change_words(&self, near: Near, width: usize, len: usize, input: &[u8], before: &mut [u8]) {
+    fn change_words(&self, near: Near, width: usize, len: usize, input: &[u8], before: &mut [u8]) {
         let act = self.act();
         for at in (0..len).step_by(width) {
             let operand = input.get(at..at + width).map_or(0, word_of);
@@ -508,7 +508,7 @@ fn far_width(basic: Basic) -> Option<Width> {
 
 /// True if the sum of two elements of a type that are words is that of the words.
 #[inline]
-pub(super) fn is_integer(basic: Basic) -> bool {
+fn is_integer(basic: Basic) -> bool {
     matches!(basic, Basic::I32 | Basic::U32 | Basic::I64 | Basic::U64 | Basic::Long | Basic::UnsignedLong)
 }
 

@@ -5,7 +5,7 @@
 
 use crate::rank::Rank;
 use crate::rank::window::Window;
-use crate::rank::window::accumulate::{What, act_of, is_integer, width_of};
+use crate::rank::window::accumulate::{What, act_of, width_of};
 use crate::rank::window::errand::PIECE;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::memory::place::{Act, Near, word_of, write_word};
@@ -66,22 +66,6 @@ impl Rank {
         before.inspect(|before| write_word(*before, fetched)).is_some()
     }
 
-    /// Replaces an integer of the target's if it is what is expected; `fetched` gets what it was.
-    #[inline(always)]
-    pub fn compare_and_swap_at_once(
-        &self,
-        window: &Window,
-        (desired, expected, fetched): (&[u8], &[u8], &mut [u8]),
-        datatype: &Datatype,
-        (target, displacement): (u32, i64),
-    ) -> bool {
-        let Some(basic) = datatype.element().filter(|basic| is_integer(*basic)) else { return false };
-        let Some(near) = self.near_at_once(window, target, displacement, desired.len()) else { return false };
-        let act = Act::ReplaceIf(word_of(expected));
-        let before = self.change_at_once(window, basic, (target, near), act, word_of(desired));
-        before.inspect(|before| write_word(*before, fetched)).is_some()
-    }
-
     /// Where bytes of a target lie, if it may be accessed, they are in the window and near, and nobody watches.
     #[inline(always)]
     fn near_at_once(&self, window: &Window, target: u32, displacement: i64, bytes: usize) -> Option<Near> {
@@ -107,24 +91,18 @@ impl Rank {
 }
 
 impl Window {
-    /// Combines more than a word, or what is no word.
+    /// Combines more than a few words, or what is no word, under the lock.
     #[inline(never)]
     fn combine_at_once(&self, input: &[u8], basic: Basic, (target, near): (u32, Near), op: Builtin) -> bool {
         let Some(what) = What::of(op, basic) else { return false };
         if input.is_empty() || input.len() > PIECE || op == Builtin::NoOp {
             return false;
         }
-        let width = what.width();
-        if let Some(width) = width
-            && self.by_words
-            && input.len() as u64 <= self.few()
-            && near.is_aligned(width)
-        {
-            let Some(_busy) = self.announce(target) else { return false };
-            what.change_words(near, width, input.len(), input, &mut []);
-            return true;
+        let are_words = what.width().is_some();
+        if are_words && self.by_words && input.len() as u64 <= self.few() {
+            return false;
         }
-        let Some(_alone) = self.alone_at_once(target, width.is_some()) else { return false };
+        let Some(_alone) = self.alone_at_once(target, are_words) else { return false };
         self.stored.set(true);
         // Elements without gaps are what the kernel takes.
         near.with_bytes(input.len(), |bytes| (what.kernel())(input, bytes));

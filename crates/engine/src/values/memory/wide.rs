@@ -10,6 +10,9 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What is done to the bytes of both sides, however many they are.
 pub(crate) trait Wide {
+    /// Programs do it often: worth the room for sixty-four bytes at a time.
+    const OFTEN: bool;
+
     fn sixteen(a: __m128i, b: __m128i) -> __m128i;
 
     /// # Safety
@@ -29,7 +32,7 @@ pub(crate) fn each<W: Wide>(input: &[u8], inout: &mut [u8]) -> usize {
     let mut at = 0;
     if len >= LONG {
         let widest = widest();
-        if len >= LONGER && widest == SIXTY_FOUR {
+        if W::OFTEN && len >= LONGER && widest == SIXTY_FOUR {
             at = len / 256 * 256;
             // SAFETY: the processor has what it takes, and both slices have so many bytes. They do not overlap.
             unsafe { by_sixty_four::<W>(from, into, at) };
@@ -178,11 +181,13 @@ fn ask() -> u8 {
 
 /// Operations by their instructions, whose types are other names for the same bits.
 macro_rules! operations {
-    ($($name:ident: $narrow:ident, $wide:ident, $widest:ident;)*) => {
+    ($($name:ident, $often:literal: $narrow:ident, $wide:ident, $widest:ident;)*) => {
         $(pub(crate) struct $name;
 
         #[allow(clippy::useless_transmute, clippy::missing_transmute_annotations, reason = "integers have the type already")]
         impl Wide for $name {
+            const OFTEN: bool = $often;
+
             #[inline(always)]
             fn sixteen(a: __m128i, b: __m128i) -> __m128i {
                 // SAFETY: every x86-64 has SSE2; the types are as long as each other, and any bits are one.
@@ -207,20 +212,20 @@ macro_rules! operations {
 }
 
 operations! {
-    SumF32: _mm_add_ps, _mm256_add_ps, _mm512_add_ps;
-    ProductF32: _mm_mul_ps, _mm256_mul_ps, _mm512_mul_ps;
+    SumF32, true: _mm_add_ps, _mm256_add_ps, _mm512_add_ps;
+    ProductF32, false: _mm_mul_ps, _mm256_mul_ps, _mm512_mul_ps;
     // The second if one of the two is no number: as `if a > b { a } else { b }`.
-    MaxF32: _mm_max_ps, _mm256_max_ps, _mm512_max_ps;
-    MinF32: _mm_min_ps, _mm256_min_ps, _mm512_min_ps;
-    SumF64: _mm_add_pd, _mm256_add_pd, _mm512_add_pd;
-    ProductF64: _mm_mul_pd, _mm256_mul_pd, _mm512_mul_pd;
-    MaxF64: _mm_max_pd, _mm256_max_pd, _mm512_max_pd;
-    MinF64: _mm_min_pd, _mm256_min_pd, _mm512_min_pd;
-    Sum8: _mm_add_epi8, _mm256_add_epi8, _mm512_add_epi8;
-    Sum16: _mm_add_epi16, _mm256_add_epi16, _mm512_add_epi16;
-    Sum32: _mm_add_epi32, _mm256_add_epi32, _mm512_add_epi32;
-    Sum64: _mm_add_epi64, _mm256_add_epi64, _mm512_add_epi64;
-    And: _mm_and_si128, _mm256_and_si256, _mm512_and_si512;
-    Or: _mm_or_si128, _mm256_or_si256, _mm512_or_si512;
-    Xor: _mm_xor_si128, _mm256_xor_si256, _mm512_xor_si512;
+    MaxF32, false: _mm_max_ps, _mm256_max_ps, _mm512_max_ps;
+    MinF32, false: _mm_min_ps, _mm256_min_ps, _mm512_min_ps;
+    SumF64, true: _mm_add_pd, _mm256_add_pd, _mm512_add_pd;
+    ProductF64, false: _mm_mul_pd, _mm256_mul_pd, _mm512_mul_pd;
+    MaxF64, true: _mm_max_pd, _mm256_max_pd, _mm512_max_pd;
+    MinF64, true: _mm_min_pd, _mm256_min_pd, _mm512_min_pd;
+    Sum8, false: _mm_add_epi8, _mm256_add_epi8, _mm512_add_epi8;
+    Sum16, false: _mm_add_epi16, _mm256_add_epi16, _mm512_add_epi16;
+    Sum32, true: _mm_add_epi32, _mm256_add_epi32, _mm512_add_epi32;
+    Sum64, true: _mm_add_epi64, _mm256_add_epi64, _mm512_add_epi64;
+    And, false: _mm_and_si128, _mm256_and_si256, _mm512_and_si512;
+    Or, false: _mm_or_si128, _mm256_or_si256, _mm512_or_si512;
+    Xor, false: _mm_xor_si128, _mm256_xor_si256, _mm512_xor_si512;
 }
