@@ -45,8 +45,8 @@ use std::sync::atomic::AtomicU64 as Counter;
 use std::sync::atomic::Ordering::Relaxed;
 
 use loom::cell::UnsafeCell;
+use loom::sync::Arc;
 use loom::sync::atomic::AtomicBool;
-use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 use sync::{AtomicU32, AtomicU64, Ordering};
