@@ -3,7 +3,7 @@
 use crate::progress::protocol::{Completion, Manner};
 use crate::rank::Rank;
 use crate::values::comm::Comm;
-use crate::values::error::Result;
+use crate::values::error::{Error, Result};
 use crate::values::ids::{Dest, Source, Tag, TagMatch};
 use crate::values::memory::{RecvBuffer, SendBuffer};
 use crate::values::mode::Mode;
@@ -97,22 +97,36 @@ impl Rank {
         self.lane.join("sendrecv", &[sending, receiving], Some(receiving))
     }
 
+    /// The receive is posted first, so that what comes finds it; but where messages that cross are offered, what it finds may be the offer of as long a message. To fetch that before this one is offered would let the
+    /// peer wait, who could fetch this one meanwhile.
     fn begin_both(
         &self,
         send: (&SendBuffer, Dest, Tag),
         receive: (&RecvBuffer, Source, TagMatch),
         comm: &Comm,
     ) -> Result<(RequestId, RequestId)> {
-        let receiving = self.irecv(receive.0, receive.1, receive.2, comm)?;
-        match self.isend(Mode::Standard, send.0, send.1, send.2, comm) {
-            Ok(sending) => Ok((sending, receiving)),
-            Err(error) => {
-                // Not before the receive is over: until then the buffer is not the caller's.
-                self.cancel(receiving)?;
-                let _ = self.wait(receiving);
-                Err(error)
-            }
+        let begin_send = || self.isend(Mode::Standard, send.0, send.1, send.2, comm);
+        let begin_receive = || self.irecv(receive.0, receive.1, receive.2, comm);
+        let sends_first = self.lane.core.borrow().choice.offers_first(send.0.bytes());
+        if sends_first {
+            receive.0.check()?;
+            let sending = begin_send()?;
+            let receiving = begin_receive().or_else(|error| self.end_other(sending, error))?;
+            return Ok((sending, receiving));
         }
+        let receiving = begin_receive()?;
+        let sending = begin_send().or_else(|error| self.end_other(receiving, error))?;
+        Ok((sending, receiving))
+    }
+
+    /// Ends what was begun together with something that failed. Not before it is over: until then the buffer is not the caller's.
+    #[cold]
+    fn end_other(&self, begun: RequestId, error: Error) -> Result<RequestId> {
+        if begun != RequestId::SENT {
+            self.cancel(begun)?;
+            let _ = self.wait(begun);
+        }
+        Err(error)
     }
 
     /// Sends the contents of `buffer` and receives another message into it.

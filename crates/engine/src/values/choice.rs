@@ -154,6 +154,11 @@ impl Choice {
         }
     }
 
+    /// True if a message of this length is begun before one that is received at the same time: it may be offered, and whoever is offered one in return is not to fetch it first.
+    pub fn offers_first(&self, bytes: u64) -> bool {
+        self.one_way_min > 0 && bytes >= self.eager_below
+    }
+
     /// True if messages go through ports that are opened and closed for each.
     pub fn opens_ports(&self) -> bool {
         matches!(self.rendezvous, Rendezvous::Lwmpi { .. })

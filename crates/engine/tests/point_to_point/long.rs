@@ -1,10 +1,10 @@
 //! Long messages: in letters or offered, whichever is quicker; announced where they go one way; offered first where they go both.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use corelace_engine::{Dest, Mode, Source};
 
-use super::support::habitual::{letters_posted, puts};
+use super::support::habitual::{letters_before_get, letters_posted, puts};
 use super::support::{ANNOUNCED, FRESH, Habits, bytes_in, bytes_out, run};
 use super::{is, pattern, receive, send, tag};
 
@@ -127,4 +127,41 @@ fn of_two_that_exchange_long_messages_each_offers_its_own_before_it_fetches_the_
             assert!(room == data, "round {round}");
         }
     });
+}
+
+#[test]
+fn a_send_and_receive_offers_its_long_message_before_it_fetches_one_that_is_here() {
+    const BYTES: usize = 1000;
+    let is_offered = AtomicBool::new(false);
+    for replaces in [false, true] {
+        is_offered.store(false, Ordering::Relaxed);
+        run(2, Habits { one_way_min: 4, ..ANNOUNCED }, |rank| {
+            let (world, me) = (rank.world(), rank.world().rank());
+            let (ours, theirs) = (pattern(me as usize, BYTES), pattern(1 - me as usize, BYTES));
+            if me == 0 {
+                let sending = rank.isend(Mode::Standard, &bytes_out(&ours), Dest::Rank(1), tag(7), world);
+                is_offered.store(true, Ordering::Relaxed);
+                assert!(receive(rank, BYTES, Source::Rank(1), is(7)).unwrap().0 == theirs);
+                rank.wait(sending.unwrap()).unwrap();
+                return;
+            }
+            while !is_offered.load(Ordering::Relaxed) {
+                let _ = rank.fabric().park(0, fabric::Idle::Briefly);
+            }
+            // The offer is taken from the mailbox, and nobody has received it.
+            rank.probe(Source::Rank(0), is(7), world).unwrap();
+            let before = letters_posted();
+            let mut room = if replaces { ours.clone() } else { vec![0; BYTES] };
+            let (to, from) = ((Dest::Rank(0), tag(7)), (Source::Rank(0), is(7)));
+            let both = if replaces {
+                rank.isendrecv_replace(&bytes_in(&mut room), to, from, world)
+            } else {
+                let sent = bytes_out(&ours);
+                rank.isendrecv((&sent, to.0, to.1), (&bytes_in(&mut room), from.0, from.1), world)
+            };
+            assert_eq!(letters_before_get(), before + 1, "its own offer comes before the fetch");
+            rank.wait(both.unwrap()).unwrap();
+            assert!(room == theirs);
+        });
+    }
 }

@@ -11,6 +11,7 @@ thread_local! {
     static PUTS: Cell<Puts> = const { Cell::new(Puts { by_rank: 0, by_agent: 0 }) };
     static LETTERS: Cell<u64> = const { Cell::new(0) };
     static TRANSFERS: Cell<u64> = const { Cell::new(0) };
+    static BEFORE_GET: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Puts that the ranks of this worker have started.
@@ -30,6 +31,11 @@ pub fn puts() -> Puts {
 /// Letters that the ranks of this worker have posted.
 pub fn letters_posted() -> u64 {
     LETTERS.get()
+}
+
+/// Those of them that they had posted when one of them began to get something last.
+pub fn letters_before_get() -> u64 {
+    BEFORE_GET.get()
 }
 
 /// Puts and gets that the ranks of this worker have started.
@@ -79,6 +85,7 @@ impl Habitual {
             world_signals: habits.cluster_ranks == u32::MAX,
             own_cores: habits.own_cores,
             boards: habits.boards,
+            gathers: habits.gathers,
             ..*inner.caps()
         };
         let routes = (0..inner.nodes()).map(|peer| route(&inner, &habits, peer)).collect();
@@ -169,7 +176,7 @@ impl Portal for Habitual {
     ) -> Result<Ticket, PortalError> {
         assert!(self.route(peer).put, "put although the route says no");
         assert!(delivery.notice.is_none() || self.habits.notices, "a notice although the route says no");
-        assert!(delivery.mover == Mover::Core || self.caps.dma, "no DMA engine");
+        assert!(delivery.mover != Mover::Dma || self.caps.dma, "no DMA engine");
         if self.habits.breaks_puts {
             return Err(PortalError::PeerMemory);
         }
@@ -194,6 +201,7 @@ impl Portal for Habitual {
         mover: Mover,
     ) -> Result<Ticket, PortalError> {
         assert!(self.route(peer).get, "get although the route says no");
+        BEFORE_GET.set(LETTERS.get());
         self.start(UnderWay {
             ticket: 0,
             questions: self.habits.slow_transfers,
