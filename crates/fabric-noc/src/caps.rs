@@ -16,6 +16,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
         own_cores: false,
         maps_shared: false,
         boards: false,
+        gathers: false,
         ticks_per_second: chip.ticks_per_second(),
     }
 }

@@ -121,7 +121,7 @@ impl Multicast for NocFabric {
         if to.iter().zip(&places).any(is_outside) {
             return Err(PortalError::Unreachable);
         }
-        let by_core = mover == Mover::Core || !self.board.caps.dma;
+        let by_core = mover != Mover::Dma || !self.board.caps.dma;
         {
             let mut state = self.board.state.borrow_mut();
             let call = state.seat(self.me.0).put_cost(by_core);

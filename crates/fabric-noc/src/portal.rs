@@ -139,7 +139,7 @@ impl NocFabric {
 
     /// Sets up a transfer of this rank's own: whether its core moves the bytes, and how many pages they are.
     fn set_up(&self, bytes: usize, wish: Mover) -> (bool, u64) {
-        let by_core = wish == Mover::Core || !self.board.caps.dma;
+        let by_core = wish != Mover::Dma || !self.board.caps.dma;
         let costs = {
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
@@ -295,7 +295,7 @@ impl Portal for NocFabric {
             carrier: Carrier::Asked,
             done: false,
         };
-        let by_core = mover == Mover::Core || !self.board.caps.dma;
+        let by_core = mover != Mover::Dma || !self.board.caps.dma;
         let size = (bytes, pieces(local_shape, remote_shape));
         let mut transfer = self.load(Cargo::Transfer(voyage), size, (peer.0, self.me.0), self.mover(by_core));
         if key.0[MARKS] & SHADOW != 0 {

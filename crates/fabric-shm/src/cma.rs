@@ -11,6 +11,8 @@ use std::mem::MaybeUninit;
 
 use fabric::{PortalError, Shape};
 
+use crate::together::{PIECES_MAX, Piece};
+
 /// Which way the bytes go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
@@ -36,7 +38,7 @@ pub(crate) unsafe fn transfer(
         let local = local.wrapping_add(local_shape.offset);
         let remote = remote.wrapping_add(remote_shape.offset);
         // SAFETY: the whole of the local shape, for which the caller vouches.
-        return unsafe { transfer_piece(direction, pid, local, remote, bytes) };
+        return unsafe { transfer_piece(direction, pid, Piece { local, remote, bytes }) };
     }
     // SAFETY: the caller's promise.
     unsafe { transfer_pieces(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }
@@ -46,12 +48,10 @@ pub(crate) unsafe fn transfer(
 ///
 /// # Safety
 /// As for [`transfer`].
-unsafe fn transfer_piece(
+pub(crate) unsafe fn transfer_piece(
     direction: Direction,
     pid: libc::pid_t,
-    local: *mut u8,
-    remote: *mut u8,
-    bytes: usize,
+    Piece { local, remote, bytes }: Piece,
 ) -> Result<(), PortalError> {
     let mut done = 0;
     while done < bytes {
@@ -69,6 +69,22 @@ unsafe fn transfer_piece(
         };
     }
     Ok(())
+}
+
+/// Whole pieces, [`PIECES_MAX`] at most, by one call. False if it did not move them all: some of their bytes may have been.
+///
+/// # Safety
+/// The local side of each must be valid for the direction.
+pub(crate) unsafe fn transfer_several(direction: Direction, pid: libc::pid_t, pieces: &[Piece]) -> bool {
+    let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+    let (mut mine, mut theirs, mut bytes) = ([none; PIECES_MAX], [none; PIECES_MAX], 0);
+    for ((piece, mine), theirs) in pieces.iter().zip(&mut mine).zip(&mut theirs) {
+        *mine = libc::iovec { iov_base: piece.local.cast(), iov_len: piece.bytes };
+        *theirs = libc::iovec { iov_base: piece.remote.cast(), iov_len: piece.bytes };
+        bytes += piece.bytes;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { call(direction, pid, &mine[..pieces.len()], &theirs[..pieces.len()]) == Ok(bytes) }
 }
 
 /// Many pieces, in batches. Not inlined: its frame is large, and whoever moves one piece must not walk over it.

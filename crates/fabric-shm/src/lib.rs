@@ -9,6 +9,7 @@
 //! | [`segment`] | the memfd, what its first pages say, who has joined |
 //! | [`shm`] | [`ShmFabric`]: the traits |
 //! | `cma` | puts and gets between address spaces |
+//! | `together` | several of them by one call |
 //! | `heap` | memory that ranks share: allocated by one, mapped by all |
 //! | `tuning` | every number that was measured rather than derived |
 //!
@@ -20,6 +21,7 @@ mod cma;
 mod heap;
 pub mod segment;
 pub mod shm;
+mod together;
 pub mod tuning;
 
 pub use cma::allowed as attach_allowed;

@@ -23,6 +23,7 @@ use ring::{Endpoint, transfer};
 use crate::cma::{self, Direction};
 use crate::heap::{Heap, is_shared};
 use crate::segment::{Joined, Peer, Presence, Segment, create_segment};
+use crate::together::{Piece, Together};
 use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
@@ -65,6 +66,7 @@ pub struct ShmFabric {
     /// Whose mailboxes were full since this rank last waited for that.
     refused: Cell<Refused>,
     budget: Budget,
+    together: Together,
     /// Where shared allocations come from; a rank alone has nobody to share with.
     heap: Option<Heap>,
     /// The word that peers read to find out whether they can; never changed after joining. The first lane has it.
@@ -170,6 +172,7 @@ impl ShmFabric {
             refused: Cell::new(Refused::Nobody),
             known: RefCell::default(),
             budget,
+            together: Together::default(),
             heap,
             _probe: Some(probe),
             segment: Arc::new(segment),
@@ -200,6 +203,7 @@ impl ShmFabric {
             refused: Cell::new(Refused::Nobody),
             known: RefCell::default(),
             budget: Budget::unlimited(),
+            together: Together::default(),
             heap: None,
             _probe: None,
             segment: self.segment.clone(),
@@ -365,6 +369,7 @@ impl ShmFabric {
         (local, local_shape): (*mut u8, &Shape),
         key: &Key,
         remote_shape: &Shape,
+        mover: Mover,
     ) -> Result<Ticket, PortalError> {
         let bytes = transfer::check(local_shape, key, remote_shape)?;
         if peer == self.me() || is_shared(key) {
@@ -378,6 +383,12 @@ impl ShmFabric {
             }
         } else {
             let (pid, remote) = (self.pid_of(peer)?, transfer::base_of(key));
+            if mover == Mover::Together && local_shape.is_contiguous() && remote_shape.is_contiguous() {
+                let local = local.wrapping_add(local_shape.offset);
+                let remote = remote.wrapping_add(remote_shape.offset);
+                // SAFETY: the caller vouches for the local side until it has asked for the ticket.
+                return Ok(unsafe { self.together.begin(direction, pid, Piece { local, remote, bytes }) });
+            }
             // SAFETY: the caller vouches for the local side.
             unsafe { cma::transfer(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }?;
         }
@@ -433,8 +444,8 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        const PLAIN: Caps = Caps { maps_shared: true, boards: true, ..Caps::PLAIN };
-        const ROOMY: Caps = Caps { maps_shared: true, boards: true, ..Caps::ROOMY };
+        const PLAIN: Caps = Caps { maps_shared: true, boards: true, gathers: true, ..Caps::PLAIN };
+        const ROOMY: Caps = Caps { own_cores: true, ..PLAIN };
         if self.waiting.is_roomy() { &ROOMY } else { &PLAIN }
     }
 
@@ -631,10 +642,11 @@ impl Portal for ShmFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
-        _: &Delivery,
+        delivery: &Delivery,
     ) -> Result<Ticket, PortalError> {
+        let local = (local.cast_mut(), local_shape);
         // SAFETY: the caller's promise; in this direction the local side is only read.
-        unsafe { self.move_bytes(Direction::Write, peer, (local.cast_mut(), local_shape), key, remote_shape) }
+        unsafe { self.move_bytes(Direction::Write, peer, local, key, remote_shape, delivery.mover) }
     }
 
     unsafe fn get(
@@ -644,14 +656,14 @@ impl Portal for ShmFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
-        _: Mover,
+        mover: Mover,
     ) -> Result<Ticket, PortalError> {
         // SAFETY: the caller's promise.
-        unsafe { self.move_bytes(Direction::Read, peer, (local, local_shape), key, remote_shape) }
+        unsafe { self.move_bytes(Direction::Read, peer, (local, local_shape), key, remote_shape, mover) }
     }
 
-    /// The kernel has copied when the call returns.
-    fn done(&self, _: Ticket) -> Result<bool, PortalError> {
-        Ok(true)
+    /// The kernel has copied when its call returns: before the ticket was given, or now.
+    fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {
+        if ticket == Ticket::DONE { Ok(true) } else { self.together.done(ticket) }
     }
 }

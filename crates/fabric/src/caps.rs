@@ -21,6 +21,8 @@ pub struct Caps {
     /// Nodes of a cluster share memory in which each sees soon what another has written, and costs nobody but the two anything: collectives may go by it
     /// instead of messages.
     pub boards: bool,
+    /// Transfers that wait for each other are quicker together ([`Mover::Together`](crate::Mover::Together)).
+    pub gathers: bool,
     /// Length of a tick of [`Clock::now`](crate::Clock::now).
     pub ticks_per_second: u64,
 }
@@ -35,6 +37,7 @@ impl Caps {
         own_cores: false,
         maps_shared: false,
         boards: false,
+        gathers: false,
         ticks_per_second: 1_000_000_000,
     };
 

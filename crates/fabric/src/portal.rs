@@ -19,6 +19,9 @@ pub enum Mover {
     Core,
     /// The DMA engine: costs more to start, leaves the core free.
     Dma,
+    /// The core that calls, but not before it [asks](Portal::done) for this transfer or one of those that were begun with it: where
+    /// [`Caps::gathers`](crate::Caps::gathers) holds, all of them take less time than each alone.
+    Together,
 }
 
 /// How a put is done.

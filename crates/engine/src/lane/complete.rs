@@ -52,6 +52,7 @@ impl Lane {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
+            self.core.borrow_mut().promise_help(self.fabric(), id, &[Some(id)]);
             self.wait_for_requests(Interest::Request(id), |lane| lane.is_settled(id))?;
         }
         self.take(id)

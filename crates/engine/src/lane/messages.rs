@@ -68,8 +68,8 @@ impl Lane {
     /// The same before a receive. One that does not announce itself is posted first: pieces of a message in letters that lie there would be kept before they are received.
     #[cold]
     #[inline(never)]
-    fn look_before_receive(&self, core: &mut Core, from: Option<Node>) {
-        if from.is_some_and(|from| core.announces_to(from)) {
+    fn look_before_receive(&self, core: &mut Core, pattern: &Pattern, from: Option<Node>) {
+        if from.is_some_and(|from| core.announces_to(from)) && core.posted.is_next(pattern) {
             self.progress_with(core);
         }
     }
@@ -109,7 +109,7 @@ impl Lane {
         let pattern = Pattern { context, source, tag: tag.value() };
         let node = source.map(|rank| comm.node(rank));
         if buffer.bytes() >= core.choice.announce_min {
-            self.look_before_receive(&mut core, node);
+            self.look_before_receive(&mut core, &pattern, node);
         }
         core.start_receive(self.fabric(), buffer, pattern, node, waiting)
     }

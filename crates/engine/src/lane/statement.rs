@@ -271,7 +271,8 @@ impl Look<'_> {
                 ReceiveStage::Filling { envelope, length, .. } => {
                     of_envelope(Transfer, envelope, None, *length)
                 }
-                ReceiveStage::Getting { envelope, from, length, .. }
+                ReceiveStage::Matched { envelope, from, length, .. }
+                | ReceiveStage::Getting { envelope, from, length, .. }
                 | ReceiveStage::Granted { envelope, from, length, .. }
                 | ReceiveStage::Sharing { envelope, from, length, .. } => {
                     of_envelope(Transfer, envelope, Some(from.0), *length)

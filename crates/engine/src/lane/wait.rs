@@ -27,6 +27,10 @@ impl Lane {
         let mut done =
             fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
         if core.has_backlog() {
+            while core.fetch_next(fabric) {
+                done += fabric
+                    .poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+            }
             done += core.push_backlog(fabric);
         }
         if done > 0 {

@@ -85,6 +85,11 @@ pub(crate) struct Transfer {
     pub request: Key,
 }
 
+impl Transfer {
+    /// The ticket of one that is yet to begin: of a receive that was [matched](crate::progress::tables::receive::ReceiveStage::Matched). There are none when no letters are looked at.
+    pub const TO_BEGIN: Ticket = Ticket(u64::MAX);
+}
+
 impl Core {
     pub fn new(fabric: &dyn Fabric, tuning: Tuning) -> Core {
         let nodes = fabric.nodes();

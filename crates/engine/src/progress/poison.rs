@@ -74,7 +74,7 @@ fn is_lent(request: &Request) -> bool {
         },
         Work::Receive(ReceiveWork { stage, .. }) => match stage {
             ReceiveStage::Posted { offered, .. } => offered.is_some(),
-            ReceiveStage::Filling { .. } => false,
+            ReceiveStage::Filling { .. } | ReceiveStage::Matched { .. } => false,
             ReceiveStage::Getting { .. } | ReceiveStage::Granted { .. } | ReceiveStage::Sharing { .. } => {
                 true
             }

@@ -57,6 +57,7 @@ impl Rank {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
+            self.lane.core.borrow_mut().promise_help(self.lane.fabric(), id, all);
             self.lane.wait_for_requests(Interest::All(all), |lane| lane.is_settled(id))?;
         }
         self.take(id)

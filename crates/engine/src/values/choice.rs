@@ -26,6 +26,8 @@ pub(crate) struct Choice {
     pub share_min: u64,
     /// Messages of at least this many bytes are moved by the DMA engine.
     dma_min: u64,
+    /// Transfers that are begun one after the other go together.
+    gathers: bool,
     rendezvous: Rendezvous,
 }
 
@@ -66,6 +68,7 @@ impl Choice {
             one_way_min: tuning.one_way_min as u64,
             share_min: tuning.share_min as u64,
             dma_min: if caps.dma { tuning.dma_min as u64 } else { u64::MAX },
+            gathers: caps.gathers,
             rendezvous: Rendezvous::Shortest,
         };
         let put = Choice {
@@ -107,6 +110,14 @@ impl Choice {
     /// Who moves this many bytes.
     pub fn mover(&self, bytes: u64) -> Mover {
         if bytes >= self.dma_min { Mover::Dma } else { Mover::Core }
+    }
+
+    /// The same for a transfer that a letter asks for: those of the next letters may go with it.
+    pub fn mover_by_letter(&self, bytes: u64) -> Mover {
+        match self.mover(bytes) {
+            Mover::Core if self.gathers => Mover::Together,
+            other => other,
+        }
     }
 
     /// How this many bytes are put, with a notice if the peer's portal has them.

@@ -68,6 +68,8 @@ pub(crate) enum Kind {
     Store = 20,
     /// Send me memory of a window. Word 1: receiver's request. Payload: address and bytes.
     Load = 21,
+    /// Whoever has made offers does nothing but wait for them, and may be asked to share. Word 2: the number of the last.
+    Waits = 22,
 }
 
 impl Kind {
@@ -94,6 +96,7 @@ impl Kind {
             19 => Kind::Failed,
             20 => Kind::Store,
             21 => Kind::Load,
+            22 => Kind::Waits,
             _ => return None,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use corelace_engine::{Dest, Mode, Source};
 
 use super::support::habitual::{letters_before_get, letters_posted, puts};
-use super::support::{ANNOUNCED, FRESH, Habits, bytes_in, bytes_out, run};
+use super::support::{ANNOUNCED, FRESH, Habits, PLAIN, bytes_in, bytes_out, run};
 use super::{is, pattern, receive, send, tag};
 
 #[test]
@@ -162,6 +162,45 @@ fn a_send_and_receive_offers_its_long_message_before_it_fetches_one_that_is_here
             assert_eq!(letters_before_get(), before + 1, "its own offer comes before the fetch");
             rank.wait(both.unwrap()).unwrap();
             assert!(room == theirs);
+        });
+    }
+}
+
+#[test]
+fn whoever_waits_for_all_that_it_has_offered_is_asked_to_copy_halves() {
+    const BYTES: usize = 10_000;
+    let habits =
+        Habits { eager_max: 16, receiver_first_min: usize::MAX, one_way_min: 4, share_min: 8192, ..PLAIN };
+    for (waits_for_all, is_asked) in [(true, true), (false, false)] {
+        run(2, habits, |rank| {
+            let world = rank.world();
+            for window in 0..6 {
+                if world.rank() == 1 {
+                    receive(rank, 0, Source::Rank(0), is(8)).unwrap();
+                    for message in 0..5 {
+                        let (data, _) = receive(rank, BYTES, Source::Rank(0), is(7)).unwrap();
+                        assert!(data == pattern(window + message, BYTES), "window {window}");
+                    }
+                    continue;
+                }
+                puts();
+                let data: Vec<_> = (0..5).map(|message| pattern(window + message, BYTES)).collect();
+                let sent = data.iter().map(|data| {
+                    rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(1), tag(7), world).unwrap()
+                });
+                let sent: Vec<_> = sent.map(Some).collect();
+                send(rank, Mode::Standard, &[], 1, 8);
+                let waited = if waits_for_all { &sent[..] } else { &sent[..4] };
+                for id in waited.iter().flatten() {
+                    rank.wait_among(*id, waited).unwrap();
+                }
+                let halves = puts().by_rank;
+                let is_stream = 5 * (window + 1) >= habits.one_way_min;
+                assert_eq!(halves > 0, is_asked && is_stream, "window {window}: {halves} halves");
+                if !waits_for_all {
+                    rank.wait(sent[4].unwrap()).unwrap();
+                }
+            }
         });
     }
 }

@@ -41,6 +41,8 @@ pub struct Habits {
     pub claims: bool,
     /// Transfers are done only after this many questions, and their bytes move then.
     pub slow_transfers: u32,
+    /// Transfers that letters ask for are begun together.
+    pub gathers: bool,
     /// The clock leaps from one look to the next by the same time, so that whatever is timed takes as long as anything else.
     pub leaping_clock: bool,
     /// A helper core handles letters while a rank computes; a DMA engine moves data.
@@ -97,6 +99,7 @@ pub const PLAIN: Habits = Habits {
     notices: false,
     claims: true,
     slow_transfers: 0,
+    gathers: false,
     leaping_clock: false,
     agent: false,
     cluster_ranks: u32::MAX,
@@ -128,6 +131,14 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ),
         ("split eager, refused posts", Habits { letter_max: 96, eager_max: 1000, refuse_every: 3, ..PLAIN }),
         ("rendezvous", Habits { eager_max: 16, receiver_first_min: usize::MAX, ..PLAIN }),
+        (
+            "rendezvous, fetched together",
+            Habits { eager_max: 16, receiver_first_min: usize::MAX, gathers: true, ..PLAIN },
+        ),
+        (
+            "rendezvous, fetched together, shared copy, slow transfers",
+            Habits { gathers: true, share_min: 1500, one_way_min: 2, slow_transfers: 2, ..ANNOUNCED },
+        ),
         ("fresh data", FRESH),
         ("fresh data, refused posts", Habits { refuse_every: 3, ..FRESH }),
         ("fresh data, shared copy, two workers", Habits { share_min: 1500, workers: 2, ..FRESH }),

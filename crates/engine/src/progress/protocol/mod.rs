@@ -114,6 +114,7 @@ impl Core {
                 None => self.malformed(from, "a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, from, header[2]),
+            Some(Kind::Waits) => self.peers.at(from).waits_until = header[2],
             Some(Kind::Store | Kind::Load) => self.asked(fabric, from, header, payload),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
             None if *header == DAMAGED => {
@@ -242,7 +243,8 @@ impl Core {
                     let carried = core.carried_by_offer(fabric, (id.key(), from), &rts, length);
                     Transit::of(from, &envelope, length, carried)
                 });
-                self.accept_offer(fabric, id.key(), from, envelope, length, rts);
+                let mover = self.choice.mover(length);
+                self.accept_offer(fabric, id.key(), from, (envelope, length), rts, mover);
                 Ok(id)
             }
         }

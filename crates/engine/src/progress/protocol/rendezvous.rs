@@ -3,7 +3,7 @@
 //! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
 //! memory first at the receiver; if the sender waits anyway, it goes in letters instead where those are pipelined (see `stream`).
 
-use fabric::{Fabric, Header, Node, PortStep, Ticket};
+use fabric::{Fabric, Header, Mover, Node, PortStep, Ticket};
 use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
@@ -24,6 +24,9 @@ use crate::values::memory::{RecvBuffer, SendBuffer, Staging};
 use crate::values::request::Status;
 use crate::values::slab::Key;
 use crate::values::trial::Copies;
+
+/// So many transfers go together at most, so that those who wait for the first do not wait for long.
+const TOGETHER: usize = 8;
 
 /// False if the send has been cancelled.
 fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
@@ -169,7 +172,7 @@ impl Core {
                 let carried = core.carried_by_offer(fabric, (key, from), &rts, length);
                 Transit::of(from, &envelope, length, carried)
             });
-            self.accept_offer(fabric, key, from, envelope, length, rts);
+            self.accept_offer_soon(fabric, key, from, (envelope, length), rts);
         }
     }
 
@@ -212,11 +215,54 @@ impl Core {
             return Carried::Offered;
         };
         match fetch(&self.choice, fabric, from, rts, &receive.buffer) {
-            Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
+            Fetch::Get(_) if self.is_waited_for(from, rts) && share::pays(&self.choice, length) => {
+                Carried::Shared
+            }
             Fetch::Get(_) => Carried::Fetched,
             Fetch::Grant { .. } => Carried::Granted,
             Fetch::Stream => Carried::Streamed,
         }
+    }
+
+    /// Fetches the data of an announced send into a matched receive, with that of offers in the next letters where that is quicker: by then it may be known, too, that
+    /// the sender waits. Not where somebody watches, who is told at once how the data comes.
+    fn accept_offer_soon(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        (envelope, length): (Envelope, u64),
+        rts: Rts,
+    ) {
+        let mover = self.choice.mover_by_letter(length);
+        match self.requests.receive_mut(key) {
+            Some(receive) if mover == Mover::Together && self.watch.is_none() => {
+                receive.stage = ReceiveStage::Matched { envelope, from, length, rts };
+                self.transfers.push(Transfer { ticket: Transfer::TO_BEGIN, request: key });
+            }
+            _ => self.accept_offer(fabric, key, from, (envelope, length), rts, self.choice.mover(length)),
+        }
+    }
+
+    /// Fetches the data of the next offers that wait for that; false if there are none.
+    pub(crate) fn fetch_next(&mut self, fabric: &dyn Fabric) -> bool {
+        let is_waiting = |transfer: &Transfer| transfer.ticket == Transfer::TO_BEGIN;
+        let Some(first) = self.transfers.iter().position(is_waiting) else { return false };
+        for _ in 0..TOGETHER {
+            if !self.transfers.get(first).is_some_and(is_waiting) {
+                break;
+            }
+            let Transfer { request, .. } = self.transfers.remove(first);
+            // One whose peer is lost has ended.
+            if let Some(receive) = self.requests.receive(request)
+                && let ReceiveStage::Matched { envelope, from, length, rts } = receive.stage
+            {
+                let mover = self.choice.mover_by_letter(length);
+                self.accept_offer(fabric, request, from, (envelope, length), rts, mover);
+            }
+        }
+        self.check_transfers(fabric);
+        true
     }
 
     /// Fetches the data of an announced send into a matched receive.
@@ -225,9 +271,9 @@ impl Core {
         fabric: &dyn Fabric,
         key: Key,
         from: Node,
-        envelope: Envelope,
-        length: u64,
+        (envelope, length): (Envelope, u64),
         rts: Rts,
+        mover: Mover,
     ) {
         let Some(receive) = self.requests.receive_mut(key) else {
             return self.inconsistent("a matched receive without a request");
@@ -245,10 +291,11 @@ impl Core {
             }
             Fetch::Stream => return self.ask_for_stream(fabric, key, from, (envelope, length), sender),
         };
-        let mover = self.choice.mover(length);
+        let is_waited_for = self.is_waited_for(from, &rts);
+        let Some(receive) = self.requests.receive(key) else { return };
         let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
             let exposed =
-                if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
+                if is_waited_for { self.share_offer(fabric, key, from, length, sender) } else { None };
             let Some(receive) = self.requests.receive(key) else { return };
             let mine = if exposed.is_some() { share::middle(length) } else { length };
             let ticket = receive.buffer.get(fabric, from, &portal, 0..mine, mover);
@@ -265,6 +312,7 @@ impl Core {
         let Some(receive) = self.requests.receive_mut(key) else { return };
         receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
         match ticket {
+            Ok(ticket) if mover == Mover::Together => self.transfer_joins(fabric, key, ticket),
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
             Err(error) => self.copy_failed(fabric, key, from, sender, error),
         }
@@ -288,6 +336,18 @@ impl Core {
         Some(exposed)
     }
 
+    /// Watches a transfer that a letter has asked for: it is asked for when those of the letters behind have been begun, too.
+    pub(super) fn transfer_joins(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
+        if ticket == Ticket::DONE {
+            self.transfer_done(fabric, request);
+        } else {
+            self.transfers.push(Transfer { ticket, request });
+            if self.transfers.len() >= TOGETHER {
+                self.check_transfers(fabric);
+            }
+        }
+    }
+
     /// Watches a transfer, or completes its request at once.
     pub(crate) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
         match if ticket == Ticket::DONE { Ok(true) } else { fabric.done(ticket) } {
@@ -301,6 +361,10 @@ impl Core {
         let mut finished = 0;
         let mut at = 0;
         while at < self.transfers.len() {
+            if self.transfers[at].ticket == Transfer::TO_BEGIN {
+                at += 1;
+                continue;
+            }
             let done = fabric.done(self.transfers[at].ticket);
             if done == Ok(false) {
                 at += 1;

@@ -4,9 +4,12 @@
 //! first that both sides wait (the sender from an RTR, the receiver from an RTS) exposes its own buffer too, asks the peer to
 //! copy the upper half (SHARE), and copies the lower half itself. Each tells the other when its half is done.
 //!
+//! A sender that waits for many offers at once says so by one letter (WAITS) when it begins to, in a stream that goes one way: where messages go both ways, each rank has a copy to make as it is. It
+//! promises only what it keeps: all that it has offered to that receiver is waited for.
+//!
 //! Cost: two letters more, half the time for the copy; less than half where a half fits a cache that the whole does not.
 
-use fabric::{Delivery, Fabric, Header, Node, Ticket};
+use fabric::{Delivery, Fabric, Header, Mover, Node, Ticket};
 
 use crate::progress::core::Core;
 use crate::progress::observe::Which;
@@ -16,8 +19,8 @@ use crate::progress::tables::request::Work;
 use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::{Carried, Transit, numbered, sequence_of};
 use crate::values::choice::Choice;
-use crate::values::envelope::{Kind, Share, plain_header};
-use crate::values::request::Status;
+use crate::values::envelope::{Kind, Rts, Share, plain_header};
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// Halves begin at a multiple of this: a page that both ranks copy from would be looked up twice.
@@ -34,6 +37,45 @@ pub(super) fn pays(choice: &Choice, length: u64) -> bool {
 }
 
 impl Core {
+    /// Tells the receiver of this send, if it is offered and worth a shared copy, that the rank does nothing but wait for `all` of these.
+    #[inline]
+    pub(crate) fn promise_help(&mut self, fabric: &dyn Fabric, id: RequestId, all: &[Option<RequestId>]) {
+        if let Some(send) = self.requests.send(id.key())
+            && matches!(send.stage, SendStage::Offered { key: Some(_), helps: None, .. })
+            && pays(&self.choice, send.buffer.bytes())
+        {
+            let to = send.to;
+            self.promise_help_to(fabric, to, all);
+        }
+    }
+
+    #[cold]
+    fn promise_help_to(&mut self, fabric: &dyn Fabric, to: Node, all: &[Option<RequestId>]) {
+        let least = self.choice.one_way_min;
+        let peer = self.peers.at(to);
+        let last = peer.sent;
+        // A look through all requests is worth it only where most of them are waited for.
+        if least == 0
+            || !peer.only_receives(least)
+            || peer.waited_until == last
+            || self.requests.len() > 2 * all.len()
+        {
+            return;
+        }
+        peer.waited_until = last;
+        let waited = all.iter().flatten().filter_map(|id| self.requests.get(id.key()));
+        let waited = waited.filter(|request| request.is_offered_to(to)).count();
+        if self.requests.iter().filter(|request| request.is_offered_to(to)).count() == waited {
+            self.post_control(fabric, to, plain_header(Kind::Waits, 0, last), &[]);
+        }
+    }
+
+    /// True if the sender of an offer waits for it.
+    pub(super) fn is_waited_for(&self, from: Node, rts: &Rts) -> bool {
+        rts.waiting
+            || rts.number > 0 && self.peers.get(from).is_some_and(|peer| rts.number <= peer.waits_until)
+    }
+
     /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours; a put names its sequence.
     pub(super) fn ask_to_share(
         &mut self,
@@ -80,7 +122,7 @@ impl Core {
         let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Posted { place, offered: Some(offer) } = &receive.stage else { return };
         let (place, envelope, exposed) = (*place, offer.envelope, Some(offer.key));
-        let mover = self.choice.mover(share.length - start);
+        let mover = self.choice.mover_by_letter(share.length - start);
         let ticket = receive.buffer.get(fabric, from, &share.key, start..share.length, mover);
         let portions = Portions::with(exposed);
         let (length, sender) = (share.length, share.request);
@@ -89,19 +131,19 @@ impl Core {
         self.matches(fabric, (Which::Put(sequence_of(header)), Some(key)), |_| {
             Transit::of(from, &envelope, length, Carried::Shared)
         });
-        self.part_started(fabric, key, (from, sender), ticket);
+        self.part_started(fabric, key, (from, sender), mover, ticket);
     }
 
     /// The receiver has taken this offered send and copies the lower half.
     fn share_send(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
         let Some(send) = self.requests.send_mut(key) else { return };
-        let mover = self.choice.mover(share.length - start);
+        let mover = self.choice.mover_by_letter(share.length - start);
         let delivery = Delivery { mover, notice: None };
         let ticket = send.buffer.put(fabric, from, &share.key, start..share.length, &delivery);
         if let SendStage::Offered { helps, .. } = &mut send.stage {
             *helps = Some(share.request);
         }
-        self.part_started(fabric, key, (from, share.request), ticket);
+        self.part_started(fabric, key, (from, share.request), mover, ticket);
     }
 
     fn part_started(
@@ -109,9 +151,11 @@ impl Core {
         fabric: &dyn Fabric,
         key: Key,
         (peer, theirs): (Node, Key),
+        mover: Mover,
         ticket: Result<Ticket, fabric::PortalError>,
     ) {
         match ticket {
+            Ok(ticket) if mover == Mover::Together => self.transfer_joins(fabric, key, ticket),
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
             Err(error) => self.copy_failed(fabric, key, peer, theirs, error),
         }

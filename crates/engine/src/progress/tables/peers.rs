@@ -44,6 +44,10 @@ pub(crate) struct Peer {
     pub outbox: VecDeque<Outgoing>,
     /// Rendezvous from it since the last one to it; or, below zero, those to it since the last one from it.
     one_way: i32,
+    /// The last message to it when this rank began to wait for some of them: whether it then said so is settled.
+    pub waited_until: u64,
+    /// The number of the last offer from it that it has said to wait for.
+    pub waits_until: u64,
     /// What long messages to it take.
     pub trials: Trials,
     /// How often the first letter of the outbox has been refused.

@@ -23,7 +23,7 @@ use fabric::{Key as PortalKey, Node};
 
 use crate::progress::tables::matching::Place;
 use crate::progress::tables::portions::Portions;
-use crate::values::envelope::Envelope;
+use crate::values::envelope::{Envelope, Rts};
 use crate::values::memory::{RecvBuffer, Staging};
 
 /// A receive that is not complete.
@@ -39,6 +39,8 @@ pub(crate) enum ReceiveStage {
     Posted { place: Place, offered: Option<Offer> },
     /// Matched; pieces of an eager message, or of a stream, come in.
     Filling { envelope: Envelope, from: Node, length: u64, filled: u64 },
+    /// Matched by an offer; its data is fetched together with that of others, when the letters behind it have been looked at.
+    Matched { envelope: Envelope, from: Node, length: u64, rts: Rts },
     /// Matched; a get is under way, into the buffer or into staging memory.
     Getting {
         envelope: Envelope,

@@ -63,6 +63,7 @@ impl Request {
             Work::Receive(receive) => match &receive.stage {
                 ReceiveStage::Posted { .. } => return false,
                 ReceiveStage::Filling { envelope, .. }
+                | ReceiveStage::Matched { envelope, .. }
                 | ReceiveStage::Getting { envelope, .. }
                 | ReceiveStage::Granted { envelope, .. }
                 | ReceiveStage::Sharing { envelope, .. } => envelope,
@@ -79,6 +80,7 @@ impl Request {
             Work::Receive(receive) => Some(match &receive.stage {
                 ReceiveStage::Posted { place, .. } => posted.pattern(*place).context,
                 ReceiveStage::Filling { envelope, .. }
+                | ReceiveStage::Matched { envelope, .. }
                 | ReceiveStage::Getting { envelope, .. }
                 | ReceiveStage::Granted { envelope, .. }
                 | ReceiveStage::Sharing { envelope, .. } => envelope.context,
