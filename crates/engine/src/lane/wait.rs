@@ -24,14 +24,18 @@ impl Lane {
     pub fn progress_with(&self, core: &mut Core) -> usize {
         let fabric = self.fabric();
         let limit = core.tuning.poll_limit;
-        let mut done =
-            fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
-        if core.has_backlog() {
-            while core.fetch_next(fabric) {
-                done += fabric
-                    .poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+        let mut done = 0;
+        // One place where letters are handled, so that what most of them come to is part of this function.
+        loop {
+            done +=
+                fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+            if !core.has_backlog() {
+                break;
             }
-            done += core.push_backlog(fabric);
+            if !core.fetch_next(fabric) {
+                done += core.push_backlog(fabric);
+                break;
+            }
         }
         if done > 0 {
             self.stir();

@@ -245,6 +245,7 @@ impl Core {
     }
 
     /// Fetches the data of the next offers that wait for that; false if there are none.
+    #[cold]
     pub(crate) fn fetch_next(&mut self, fabric: &dyn Fabric) -> bool {
         let is_waiting = |transfer: &Transfer| transfer.ticket == Transfer::TO_BEGIN;
         let Some(first) = self.transfers.iter().position(is_waiting) else { return false };
