@@ -25,9 +25,9 @@ pub(crate) struct Piece {
     pub bytes: usize,
 }
 
-/// The transfers that wait, and those that have failed.
+/// The transfers that wait, and those that have failed. In a box: a fabric is moved about while a rank starts, on a stack of which every page counts where there are thousands.
 #[derive(Debug, Default)]
-pub(crate) struct Together(RefCell<State>);
+pub(crate) struct Together(Box<RefCell<State>>);
 
 #[derive(Debug, Default)]
 struct State {

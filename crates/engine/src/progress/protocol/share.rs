@@ -57,12 +57,12 @@ impl Core {
         // A look through all requests is worth it only where most of them are waited for.
         if least == 0
             || !peer.only_receives(least)
-            || peer.waited_until == last
+            || peer.streams().waited_until == last
             || self.requests.len() > 2 * all.len()
         {
             return;
         }
-        peer.waited_until = last;
+        peer.streams().waited_until = last;
         let waited = all.iter().flatten().filter_map(|id| self.requests.get(id.key()));
         let waited = waited.filter(|request| request.is_offered_to(to)).count();
         if self.requests.iter().filter(|request| request.is_offered_to(to)).count() == waited {
@@ -72,8 +72,7 @@ impl Core {
 
     /// True if the sender of an offer waits for it.
     pub(super) fn is_waited_for(&self, from: Node, rts: &Rts) -> bool {
-        rts.waiting
-            || rts.number > 0 && self.peers.get(from).is_some_and(|peer| rts.number <= peer.waits_until)
+        rts.waiting || rts.number > 0 && self.peers.get(from).is_some_and(|peer| peer.waits_for(rts.number))
     }
 
     /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours; a put names its sequence.

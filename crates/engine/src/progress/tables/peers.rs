@@ -44,16 +44,23 @@ pub(crate) struct Peer {
     pub outbox: VecDeque<Outgoing>,
     /// Rendezvous from it since the last one to it; or, below zero, those to it since the last one from it.
     one_way: i32,
-    /// The last message to it when this rank began to wait for some of them: whether it then said so is settled.
-    pub waited_until: u64,
-    /// The number of the last offer from it that it has said to wait for.
-    pub waits_until: u64,
+    /// What was said of waiting for streams of long messages; most peers have none, and there are many.
+    streams: Option<Box<Streams>>,
     /// What long messages to it take.
     pub trials: Trials,
     /// How often the first letter of the outbox has been refused.
     pub refusals: u32,
     /// Where the pieces of its current eager message go.
     pub assembling: Option<Assembling>,
+}
+
+/// Streams of long messages with a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// The last message to it when this rank began to wait for some of them: whether it then said so is settled.
+    pub waited_until: u64,
+    /// The number of the last offer from it that it has said to wait for.
+    pub waits_until: u64,
 }
 
 /// A receive that a peer has announced.
@@ -95,6 +102,16 @@ pub(crate) enum Assembling {
 }
 
 impl Peer {
+    /// Its streams, from the first on.
+    pub fn streams(&mut self) -> &mut Streams {
+        self.streams.get_or_insert_default()
+    }
+
+    /// True if it has said that it waits for an offer of this number.
+    pub fn waits_for(&self, number: u64) -> bool {
+        self.streams.as_ref().is_some_and(|streams| number <= streams.waits_until)
+    }
+
     /// Asks how many bytes go in one letter to `peer`.
     #[cold]
     pub fn learn_route(&mut self, fabric: &dyn Fabric, peer: Node) -> u64 {
