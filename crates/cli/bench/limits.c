@@ -263,6 +263,9 @@ static int two_processes(void)
     raise_flag(&ends[me].written);
     await_flag(&ends[1 - me].written, ++seen_written);
     be_one_of_two();
+    /* The other one may still be reading this one's memory. */
+    raise_flag(&ends[me].written);
+    await_flag(&ends[1 - me].written, ++seen_written);
     if (me == 1) _exit(0);
     waitpid(child, 0, 0);
     int refused = atomic_load(&ends[0].failure) ? atomic_load(&ends[0].failure) : atomic_load(&ends[1].failure);
