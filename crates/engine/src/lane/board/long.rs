@@ -390,7 +390,7 @@ pub(super) fn combine_with_the_other(turn: &mut Turn<'_>, own: &Region, target: 
 }
 
 /// Elements in steps of so many: (the first, how many).
-fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u64)> {
+pub(super) fn steps((first, count): (u64, u64), each: u64) -> impl Iterator<Item = (u64, u64)> {
     let (each, end) = (each.max(1), first + count);
     (first..end).step_by(each as usize).map(move |at| (at, each.min(end - at)))
 }

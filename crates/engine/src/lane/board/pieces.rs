@@ -4,6 +4,7 @@
 //! read a piece from is where it lays down the one of the next lap. Laps are odd in number, and the first of a turn begins with the rooms of the other seat than that of the turn before: so it is across calls of the
 //! same length, too.
 
+use crate::lane::board::long::steps;
 use crate::lane::board::pair;
 use crate::lane::board::short::misfit;
 use crate::lane::board::turn::Turn;
@@ -19,18 +20,17 @@ use crate::values::op::Op;
 pub(super) fn give(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
     turn.enter_chain(Pieces::Given)?;
     let (me, board) = (turn.me(), turn.board);
-    let whole = Whole::of(&pair::passed(turn, call), turn.byte());
-    let bytes = whole.region().bytes();
-    let each = board.slot_bytes();
+    let data = pair::passed(turn, call);
+    if turn.failed.is_some() {
+        turn.publish(me, true);
+        return Ok(());
+    }
+    let whole = Whole::of(&data, turn.byte());
+    let (bytes, each) = (whole.region().bytes(), board.slot_bytes());
     let pieces = bytes.div_ceil(each);
-    for (piece, from) in (0_u64..).zip((0..bytes).step_by(each as usize)) {
-        let (many, reached) = (each.min(bytes - from), step(turn.number, piece + 1));
-        let slot = Board::slot_number(turn.number, piece, pieces);
+    for (piece, (from, many)) in (0_u64..).zip(steps((0, bytes), each)) {
+        let (slot, reached) = (Board::slot_number(turn.number, piece, pieces), step(turn.number, piece + 1));
         turn.wait_for(1 - me, &|| board.is_free(slot, 1 - me))?;
-        if turn.failed.is_some() {
-            turn.publish(me, true);
-            return Ok(());
-        }
         whole.region().elements(from, many).copy_to(&board.slot(me, slot, many, turn.byte()));
         board.reuse.fill(slot, reached);
         if piece == 0 {
@@ -55,8 +55,8 @@ pub(super) fn take(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
     let whole = Whole::place(&place, turn.byte());
     let (bytes, each) = (whole.region().bytes(), board.slot_bytes());
     let pieces = bytes.div_ceil(each);
-    for (piece, from) in (0_u64..).zip((0..bytes).step_by(each as usize)) {
-        let (many, reached) = (each.min(bytes - from), step(turn.number, piece + 1));
+    for (piece, (from, many)) in (0_u64..).zip(steps((0, bytes), each)) {
+        let reached = step(turn.number, piece + 1);
         if piece > 0 {
             turn.wait(giver, || turns::reached(board.laid(giver)) >= reached)?;
         }
@@ -84,14 +84,6 @@ impl Division {
         // In whole lines, if these fit.
         let each = count.div_ceil(laps * lap).next_multiple_of(64).min(most);
         Division { laps, lap, each }
-    }
-
-    /// The pieces of so many elements: (which, the first element, how many).
-    fn pieces(self, count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
-        let each = self.each;
-        (0_u64..)
-            .zip((0..count).step_by(each as usize))
-            .map(move |(piece, at)| (piece, at, each.min(count - at)))
     }
 
     /// Where a piece lies that a member lays down in a turn.
@@ -145,7 +137,7 @@ fn swap(
 ) -> Result<()> {
     let (me, other, board, number) = (turn.me(), 1 - turn.me(), turn.board, turn.number);
     let division = Division::of(data.count(), board.room() / data.datatype().size());
-    for (piece, first, many) in division.pieces(data.count()) {
+    for (piece, (first, many)) in (0_u64..).zip(steps((0, data.count()), division.each)) {
         let (own, reached) = (data.elements(first, many), step(number, piece + 1));
         let place = |member| division.place(board, (member, number), piece, &own);
         // From the second lap on this is where the other one's piece lay that was taken a lap before.
@@ -175,8 +167,7 @@ fn combine(op: &Op, own: &Region, theirs: &Region, place: &Region) {
     let is_in_place = own.same_place(place);
     let mut aside = Aside::new();
     let each = Aside::BYTES / own.datatype().size();
-    for first in (0..own.count()).step_by(each as usize) {
-        let many = each.min(own.count() - first);
+    for (first, many) in steps((0, own.count()), each) {
         let (theirs, place) = (theirs.elements(first, many), place.elements(first, many));
         if is_in_place {
             let copy = aside.region(many, own.datatype());
@@ -191,8 +182,6 @@ fn combine(op: &Op, own: &Region, theirs: &Region, place: &Region) {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -202,14 +191,8 @@ mod tests {
         fn elements_are_divided_into_an_odd_number_of_laps_of_pieces_that_fit(count in 1_u64..200_000, most in 1_u64..5_000) {
             let division = Division::of(count, most);
             prop_assert!(division.each <= most && division.lap <= ROOMS && division.laps % 2 == 1, "{division:?}");
-            let pieces: Vec<_> = division.pieces(count).collect();
-            prop_assert!(pieces.len() as u64 <= division.laps * division.lap, "{division:?}: {} pieces", pieces.len());
-            let mut next = 0;
-            for (place, &(piece, first, many)) in pieces.iter().enumerate() {
-                prop_assert_eq!((piece, first), (place as u64, next));
-                next += many;
-            }
-            prop_assert_eq!(next, count);
+            let pieces = steps((0, count), division.each).count() as u64;
+            prop_assert!(pieces <= division.laps * division.lap, "{division:?}: {pieces} pieces");
         }
     }
 }
