@@ -99,12 +99,17 @@ impl StatusesOut<'_> {
     }
 
     /// Stores one of them, leaving its error field alone.
+    #[inline(always)]
     pub(crate) fn set(&self, index: usize, status: &Status) {
-        assert!(index < self.length);
         if !self.address.is_null() {
-            // SAFETY: the contract of `convert`: `length` statuses.
-            unsafe { StatusOut::new(self.address.add(index)) }.set(status);
+            self.store(index, status);
         }
+    }
+
+    fn store(&self, index: usize, status: &Status) {
+        assert!(index < self.length);
+        // SAFETY: the contract of `convert`: `length` statuses.
+        unsafe { StatusOut::new(self.address.add(index)) }.set(status);
     }
 
     /// Stores an empty status, its error field included.

@@ -189,11 +189,8 @@ pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusO
         status.set_empty();
         return Ok(());
     };
-    if are_plain(call)
-        && let Some(done) = call.rank().take_ended(id)
-    {
+    if are_plain(call) && call.rank().take_ended(id, |done| status.set(done)) {
         request.set(MPI_REQUEST_NULL);
-        status.set(&done);
         return Ok(());
     }
     let before = Before::of(call, id);
@@ -346,9 +343,8 @@ pub(crate) fn mpi_waitall(
             array_of_statuses.set_empty(index);
             continue;
         };
-        if plain && let Some(done) = call.rank().take_ended(id) {
+        if plain && call.rank().take_ended(id, |done| array_of_statuses.set(index, done)) {
             request.set(MPI_REQUEST_NULL);
-            array_of_statuses.set(index, &done);
             continue;
         }
         let ids = all.get_or_insert_with(|| ids(array_of_requests));

@@ -83,13 +83,15 @@ impl Lane {
         request.outcome.clone().transpose()
     }
 
-    /// Takes the result of a request that has ended well and is no persistent one, with one look. `None`, and nothing happens, for any other.
+    /// Takes a request that has ended well and is no persistent one, with one look, and tells its result where it lies, so that it is copied once. False, and nothing
+    /// happens, for any other.
     #[inline]
-    pub fn take_ended(&self, id: RequestId) -> Option<Status> {
+    pub fn take_ended(&self, id: RequestId, tell: impl FnOnce(&Status)) -> bool {
         if id == RequestId::SENT {
-            return Some(Status::EMPTY);
+            tell(&Status::EMPTY);
+            return true;
         }
-        self.core.borrow_mut().requests.take_ended(id.key())
+        self.core.borrow_mut().requests.take_ended(id.key(), tell)
     }
 
     /// Takes the result of a request that is complete or inactive.

@@ -24,10 +24,10 @@ impl Rank {
         self.lane.peek(id)
     }
 
-    /// Takes the result of a request that has ended well and is no persistent one, with one look. `None`, and nothing happens, for any other.
+    /// Takes a request that has ended well and is no persistent one, with one look, and tells its result. False, and nothing happens, for any other.
     #[inline]
-    pub fn take_ended(&self, id: RequestId) -> Option<Status> {
-        self.lane.take_ended(id)
+    pub fn take_ended(&self, id: RequestId, tell: impl FnOnce(&Status)) -> bool {
+        self.lane.take_ended(id, tell)
     }
 
     /// Takes the result of a request that is complete or inactive.

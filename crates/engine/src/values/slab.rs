@@ -45,9 +45,15 @@ impl<T> Slab<T> {
         (u64::from(generation) << 32) | u64::from(index)
     }
 
-    /// Inlined, so that a large entry is made where it stays.
-    #[inline(always)]
+    #[inline]
     pub fn insert(&mut self, entry: T) -> Key {
+        self.insert_with(|| entry)
+    }
+
+    /// Adds what `make` gives. The slot is found first: with nothing behind `make` that could unwind, a large entry is made where it stays, and not copied there from
+    /// the stack, whose parts have not reached the cache by then.
+    #[inline(always)]
+    pub fn insert_with(&mut self, make: impl FnOnce() -> T) -> Key {
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -57,7 +63,7 @@ impl<T> Slab<T> {
         };
         let slot = &mut self.slots[index as usize];
         // A free slot holds nothing that would have to be dropped.
-        core::mem::forget(slot.entry.replace(entry));
+        core::mem::forget(slot.entry.replace(make()));
         (u64::from(slot.generation) << 32) | u64::from(index)
     }
 

@@ -43,9 +43,7 @@ impl Core {
         let announce = capacity >= self.choice.announce_min && self.posted.is_next(&pattern);
         self.make_room_for_request(fabric)?;
         let place = self.posted.push(pattern, self.requests.next_key());
-        let stage = ReceiveStage::Posted { place, offered: None };
-        let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
-        let id = RequestId::from_bits(self.requests.insert(Request::new(work)));
+        let id = RequestId::from_bits(self.requests.insert_with(|| Request::posted(buffer, place)));
         self.receive_is_posted(id.key());
         if announce
             && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
@@ -68,8 +66,8 @@ impl Core {
     }
 
     /// As [`post_receive`](Core::post_receive), of a short message where nobody watches and no message is here that no receive has got; `None`, and nothing
-    /// is posted, if it takes more than that.
-    #[inline(always)]
+    /// is posted, if it takes more than that. A call of its own: in entry points, which are made to be small, the request would be made elsewhere and copied.
+    #[inline(never)]
     pub fn post_plainly(&mut self, buffer: &RecvBuffer, pattern: Pattern) -> Option<RequestId> {
         if buffer.bytes() >= self.choice.announce_min
             || self.watch.is_some()
@@ -80,9 +78,7 @@ impl Core {
             return None;
         }
         let place = self.posted.push(pattern, self.requests.next_key());
-        let stage = ReceiveStage::Posted { place, offered: None };
-        let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
-        Some(RequestId::from_bits(self.requests.insert(Request::new(work))))
+        Some(RequestId::from_bits(self.requests.insert_with(|| Request::posted(buffer, place))))
     }
 
     fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {

@@ -6,13 +6,14 @@ use alloc::boxed::Box;
 use fabric::Node;
 
 use crate::progress::tables::awaited::Mark;
-use crate::progress::tables::matching::Posted;
+use crate::progress::tables::matching::{Place, Posted};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::template::Template;
 use crate::values::envelope::Envelope;
 use crate::values::error::Result;
 use crate::values::ids::ContextId;
+use crate::values::memory::RecvBuffer;
 use crate::values::request::Status;
 use crate::values::slab::{Key, Slab};
 
@@ -29,8 +30,16 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    #[inline(always)]
     pub fn new(work: Work) -> Request {
         Request { work, outcome: None, orphan: false, mark: Mark::default() }
+    }
+
+    /// A receive that waits at a place of the posted index.
+    #[inline(always)]
+    pub fn posted(buffer: &RecvBuffer, place: Place) -> Request {
+        let stage = ReceiveStage::Posted { place, offered: None };
+        Request::new(Work::Receive(ReceiveWork { buffer: buffer.clone(), stage }))
     }
 
     pub fn complete(status: Result<Status>) -> Request {
@@ -128,13 +137,14 @@ impl Slab<Request> {
         if let Work::Receive(receive) = &self.get(key)?.work { Some(receive) } else { None }
     }
 
-    /// Removes a request that has ended well and is no persistent one; its result. `None`, and it stays, for any other.
+    /// Removes a request that has ended well and is no persistent one, and tells its result. False, and it stays, for any other.
     #[inline]
-    pub fn take_ended(&mut self, key: Key) -> Option<Status> {
-        self.take_out_of(key, |request| match request {
-            Request { work: Work::External, outcome: Some(Ok(status)), .. } => Some(*status),
+    pub fn take_ended(&mut self, key: Key, tell: impl FnOnce(&Status)) -> bool {
+        let taken = self.take_out_of(key, |request| match request {
+            Request { work: Work::External, outcome: Some(Ok(status)), .. } => Some(tell(status)),
             _ => None,
-        })
+        });
+        taken.is_some()
     }
 
     #[inline]

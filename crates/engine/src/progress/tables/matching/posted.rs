@@ -16,7 +16,7 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// Files a receive.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, pattern: Pattern, request: Key) -> Place {
         if let Some(class) = wild_class(&pattern) {
             self.wild[class] += 1;

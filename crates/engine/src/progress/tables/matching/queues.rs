@@ -150,13 +150,14 @@ impl Queues {
     pub fn push(&mut self, bin: Bin, entry: Key) -> Place {
         let order = self.next_order;
         self.next_order += 1;
-        let node = Node { bin, order, entry };
         let index = match self.free.pop() {
             Some(index) => {
-                self.nodes[index as usize] = node;
+                // Part by part: a whole node would be made on the stack and be read from there before it has been written.
+                let node = &mut self.nodes[index as usize];
+                (node.bin, node.order, node.entry) = (bin, order, entry);
                 index
             }
-            None => self.add_node(node),
+            None => self.add_node(bin, order, entry),
         };
         let ends = if self.near.0 == bin {
             &mut self.near.1
@@ -171,8 +172,8 @@ impl Queues {
     }
 
     #[cold]
-    fn add_node(&mut self, node: Node) -> u32 {
-        self.nodes.push(node);
+    fn add_node(&mut self, bin: Bin, order: u64, entry: Key) -> u32 {
+        self.nodes.push(Node { bin, order, entry });
         self.nodes.len() as u32 - 1
     }
 
