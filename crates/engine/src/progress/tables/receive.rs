@@ -27,7 +27,11 @@ use crate::values::envelope::{Envelope, Rts};
 use crate::values::memory::{RecvBuffer, Staging};
 
 /// A receive that is not complete.
+///
+/// In this order: the buffer is copied to its place as it is then. Behind a stage of which most bytes mean nothing while it is posted, compilers copy both as one, in
+/// pieces that fit neither, and a processor waits until what was just written so can be read so.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct ReceiveWork {
     pub buffer: RecvBuffer,
     pub stage: ReceiveStage,

@@ -123,13 +123,9 @@ impl Line {
 pub(super) type Named = HashMap<Bin, Ends, BuildHasherDefault<BinHasher>>;
 
 /// First-in-first-out queues by bin, in one pool of linked nodes: no allocation once the pool has grown.
-///
-/// Programs use one name many times in a row, so one queue lies beside the map and is found without a hash. When it is empty the next name that has
-/// no queue gets its place. Invariant: the map has no queue of that name, and none that is empty.
 #[derive(Default)]
 pub(super) struct Queues {
-    near: (Bin, Ends),
-    far: Named,
+    names: Names,
     line: Line,
     nodes: Vec<Node>,
     free: Vec<u32>,
@@ -142,11 +138,70 @@ struct Node {
     entry: Key,
 }
 
+/// The ends of all queues that have entries.
+///
+/// Programs use one name many times in a row, so one queue lies beside the map and is found without a hash. When it is empty the next name that has
+/// no queue gets its place. Invariant: the map has no queue of that name, and none that is empty.
+#[derive(Default)]
+struct Names {
+    near: (Bin, Ends),
+    far: Named,
+}
+
+impl Names {
+    /// The queue of that name, for one more entry.
+    #[inline(always)]
+    fn of_next(&mut self, bin: Bin) -> &mut Ends {
+        if self.near.0 == bin { &mut self.near.1 } else { self.of_next_far(bin) }
+    }
+
+    // Apart, so that a bin whose queue is near stays in registers.
+    #[inline(never)]
+    fn of_next_far(&mut self, bin: Bin) -> &mut Ends {
+        if self.near.1.is_empty() && (self.far.is_empty() || !self.far.contains_key(&bin)) {
+            self.near.0 = bin;
+            return &mut self.near.1;
+        }
+        self.far.entry(bin).or_default()
+    }
+
+    /// Takes an entry out of the line of that name, which has it.
+    #[inline]
+    fn remove(&mut self, bin: Bin, line: &mut Line, place: Place) {
+        if self.near.0 == bin {
+            line.remove(&mut self.near.1, place);
+        } else {
+            self.remove_far(bin, line, place);
+        }
+    }
+
+    fn remove_far(&mut self, bin: Bin, line: &mut Line, place: Place) {
+        let ends = self.far.get_mut(&bin).expect("an entry has a queue");
+        line.remove(ends, place);
+        if ends.is_empty() {
+            self.far.remove(&bin);
+        }
+    }
+
+    #[inline]
+    fn front(&self, bin: &Bin) -> Option<Place> {
+        if self.near.0 == *bin {
+            return self.near.1.front();
+        }
+        if self.far.is_empty() { None } else { self.front_far(bin) }
+    }
+
+    #[inline(never)]
+    fn front_far(&self, bin: &Bin) -> Option<Place> {
+        self.far.get(bin).and_then(Ends::front)
+    }
+}
+
 impl Queues {
     /// Bytes that an entry costs: a node with its links, and in the worst case a queue of its own.
     pub const ENTRY_BYTES: usize = size_of::<Node>() + Line::ENTRY_BYTES + size_of::<(Bin, Ends)>();
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, bin: Bin, entry: Key) -> Place {
         let order = self.next_order;
         self.next_order += 1;
@@ -159,15 +214,7 @@ impl Queues {
             }
             None => self.add_node(bin, order, entry),
         };
-        let ends = if self.near.0 == bin {
-            &mut self.near.1
-        } else if self.near.1.is_empty() && (self.far.is_empty() || !self.far.contains_key(&bin)) {
-            self.near.0 = bin;
-            &mut self.near.1
-        } else {
-            self.far.entry(bin).or_default()
-        };
-        self.line.append(ends, Place(index));
+        self.line.append(self.names.of_next(bin), Place(index));
         Place(index)
     }
 
@@ -180,34 +227,14 @@ impl Queues {
     #[inline]
     pub fn remove(&mut self, place: Place) -> (Bin, Key) {
         let Node { bin, entry, .. } = self.nodes[place.0 as usize];
-        if self.near.0 == bin {
-            self.line.remove(&mut self.near.1, place);
-        } else {
-            self.remove_far(&bin, place);
-        }
+        self.names.remove(bin, &mut self.line, place);
         self.free.push(place.0);
         (bin, entry)
     }
 
-    fn remove_far(&mut self, bin: &Bin, place: Place) {
-        let ends = self.far.get_mut(bin).expect("an entry has a queue");
-        self.line.remove(ends, place);
-        if ends.is_empty() {
-            self.far.remove(bin);
-        }
-    }
-
     #[inline]
     pub fn front(&self, bin: &Bin) -> Option<Place> {
-        if self.near.0 == *bin {
-            return self.near.1.front();
-        }
-        if self.far.is_empty() { None } else { self.front_far(bin) }
-    }
-
-    #[inline(never)]
-    fn front_far(&self, bin: &Bin) -> Option<Place> {
-        self.far.get(bin).and_then(Ends::front)
+        self.names.front(bin)
     }
 
     pub fn order(&self, Place(index): Place) -> u64 {
