@@ -147,7 +147,7 @@ pub(crate) unsafe fn mpi_irecv(
     let Some(datatype) = state.types.used(datatype) else { return false };
     // SAFETY: passed on.
     let buffer = unsafe { Lent::to_receive(buf.cast(), count as u64, &datatype.datatype) };
-    let Some(id) = state.rank().post_at_once(&buffer, meant.rank, meant.tag, &meant.comm.comm) else {
+    let Some(id) = state.rank().begin_at_once(&buffer, meant.rank, meant.tag, &meant.comm.comm) else {
         return false;
     };
     // SAFETY: the contract of `convert`: a writable request.

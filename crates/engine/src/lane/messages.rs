@@ -44,14 +44,14 @@ impl Lane {
         self.core.borrow_mut().send_at_once(self.fabric(), message, node, &envelope)
     }
 
-    /// Posts a receive of a short message of one tag from one rank, if none is here that it could get; `None`, and nothing was begun, if it takes more than that.
+    /// Begins a receive of a short message of one tag from one rank; `None`, and nothing was begun, if it takes more than most do.
     #[inline(always)]
-    pub fn post_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
+    pub fn begin_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
         if from >= comm.peers().size() {
             return None;
         }
         let pattern = Pattern { context: comm.context(), source: Some(from), tag: Some(tag.value()) };
-        self.core.borrow_mut().post_plainly(buffer, pattern)
+        self.core.borrow_mut().receive_plainly(self.fabric(), buffer, pattern)
     }
 
     /// A rendezvous looks at its mailbox before it chooses: the announcement of the receive, or the offer of the send, may lie there, and saves

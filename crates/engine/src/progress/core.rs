@@ -18,7 +18,7 @@ use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::slot::Direct;
 use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
-use crate::values::envelope::message_of;
+use crate::values::envelope::{Envelope, message_of};
 use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
 use crate::values::memory::Exposed;
@@ -137,16 +137,22 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
+    /// Keeps what `make` gives, a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
     /// ends like one of full ones; where not even that can be had, the message is lost without a trace and the rank poisoned.
-    pub fn keep_message(&mut self, fabric: &dyn Fabric, arrived: Arrived) -> Option<Key> {
+    #[inline(always)]
+    pub fn keep_message(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        make: impl FnOnce() -> Arrived,
+    ) -> Option<Key> {
         if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES) {
             self.fault.get_or_insert(exceeded.into());
             return None;
         }
         self.early += 1;
-        let (envelope, from) = (arrived.envelope, arrived.from);
-        let message = self.messages.insert(arrived);
+        let message = self.messages.insert_with(make);
         self.arrives_early(fabric, from, message);
         self.unexpected.push(&envelope, message);
         Some(message)

@@ -32,10 +32,10 @@ impl Rank {
         self.lane.receive_at_once(room, from, tag, comm)
     }
 
-    /// Starts a receive of a short message of one source and tag; `None`, and nothing was begun, if that takes more than a place among those that wait.
+    /// Starts a receive of a short message of one source and tag; `None`, and nothing was begun, if it takes more than most do.
     #[inline(always)]
-    pub fn post_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
-        self.lane.post_at_once(buffer, from, tag, comm)
+    pub fn begin_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {
+        self.lane.begin_at_once(buffer, from, tag, comm)
     }
 
     /// Starts a send.

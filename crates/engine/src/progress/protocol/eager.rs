@@ -10,7 +10,7 @@ use fabric::{Fabric, Header, Node, PostError};
 use super::{fits, piece, store};
 use crate::progress::core::{Core, UNEXPECTED};
 use crate::progress::observe::Which;
-use crate::progress::tables::arrived::{Arrived, Body};
+use crate::progress::tables::arrived::{Arrived, Body, Short};
 use crate::progress::tables::peers::{Assembling, Outgoing};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
@@ -176,6 +176,13 @@ impl Core {
         payload: &[u8],
     ) {
         let whole = payload.len() as u64 == length;
+        if whole && payload.len() <= Short::MOST {
+            self.keep_message(fabric, from, envelope, || {
+                let body = Body::Short(Short::of(payload));
+                Arrived { envelope, from, length, body, claimed_by: None }
+            });
+            return;
+        }
         let room = fabric.budget().reserve(UNEXPECTED, length as usize);
         let body = match &room {
             Ok(()) => {
@@ -188,7 +195,13 @@ impl Core {
             // Its receive is told.
             Err(exceeded) => Body::Lost(exceeded.clone().into()),
         };
-        let kept = self.keep_message(fabric, Arrived { envelope, from, length, body, claimed_by: None });
+        let kept = self.keep_message(fabric, from, envelope, || Arrived {
+            envelope,
+            from,
+            length,
+            body,
+            claimed_by: None,
+        });
         if room.is_ok() && kept.is_none() {
             fabric.budget().release(UNEXPECTED, length as usize);
         }

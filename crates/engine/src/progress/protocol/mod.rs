@@ -24,6 +24,7 @@ mod fresh;
 mod granted;
 mod lazy;
 mod multicast;
+mod plain;
 mod receiver_first;
 mod rendezvous;
 mod share;
@@ -226,14 +227,12 @@ impl Core {
             return Err(Error::Internal { reason: "a message vanished" });
         };
         match body {
+            Body::Short(short) => {
+                self.receive_kept(fabric, buffer, (message, from, &envelope), short.bytes())
+            }
             Body::Data(data) => {
                 fabric.budget().release(crate::progress::core::UNEXPECTED, data.len());
-                copied(fabric, data.len() as u64);
-                self.matches(fabric, (Which::Arrived(message), None), |_| {
-                    Transit::of(from, &envelope, length, Carried::Eager)
-                });
-                let outcome = store(buffer, &envelope, &data);
-                self.add_request(fabric, Request::complete(outcome))
+                self.receive_kept(fabric, buffer, (message, from, &envelope), &data)
             }
             Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
             Body::Offered(rts) => {
@@ -248,6 +247,24 @@ impl Core {
                 Ok(id)
             }
         }
+    }
+
+    /// Receives a message all of which has been kept.
+    fn receive_kept(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        (message, from, envelope): (Key, Node, &Envelope),
+        data: &[u8],
+    ) -> Result<RequestId> {
+        let length = data.len() as u64;
+        copied(fabric, length);
+        self.matches(fabric, (Which::Arrived(message), None), |_| {
+            Transit::of(from, envelope, length, Carried::Eager)
+        });
+        let outcome = store(buffer, envelope, data);
+        self.make_room_for_request(fabric)?;
+        Ok(RequestId::from_bits(self.requests.insert_with(|| Request::complete(outcome))))
     }
 
     /// Does what waits for room or for a DMA engine; returns how much it moved.

@@ -65,22 +65,6 @@ impl Core {
         self.choice.one_way_min == 0 || self.peers.at(peer).only_sends(self.choice.one_way_min)
     }
 
-    /// As [`post_receive`](Core::post_receive), of a short message where nobody watches and no message is here that no receive has got; `None`, and nothing
-    /// is posted, if it takes more than that. A call of its own: in entry points, which are made to be small, the request would be made elsewhere and copied.
-    #[inline(never)]
-    pub fn post_plainly(&mut self, buffer: &RecvBuffer, pattern: Pattern) -> Option<RequestId> {
-        if buffer.bytes() >= self.choice.announce_min
-            || self.watch.is_some()
-            || self.fault.is_some()
-            || !self.unexpected.is_empty()
-            || self.requests.is_full()
-        {
-            return None;
-        }
-        let place = self.posted.push(pattern, self.requests.next_key());
-        Some(RequestId::from_bits(self.requests.insert_with(|| Request::posted(buffer, place))))
-    }
-
     fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {
         if peer == fabric.me() || !fabric.route(peer).put {
             return;

@@ -158,8 +158,14 @@ impl Core {
             return self.malformed(from, "an RTS with a source or tag that no message has");
         }
         let Some(place) = self.posted.find(&envelope) else {
-            let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
-            self.keep_message(fabric, arrived);
+            let body = Body::Offered(rts);
+            self.keep_message(fabric, from, envelope, || Arrived {
+                envelope,
+                from,
+                length,
+                body,
+                claimed_by: None,
+            });
             return;
         };
         if !claimed(fabric, from, &rts) {

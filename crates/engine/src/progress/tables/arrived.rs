@@ -26,12 +26,56 @@ impl Arrived {
     }
 }
 
+/// What has come of a message.
 #[derive(Debug)]
 pub(crate) enum Body {
+    /// All of it, in the entry itself.
+    Short(Short),
     /// The bytes that have come so far.
     Data(Vec<u8>),
     /// Waits at its sender.
     Offered(Rts),
     /// It came and could not be kept: the outcome of its receive.
     Lost(Error),
+}
+
+/// A whole message that is so short that it is kept where other bodies say where theirs is: it takes no memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Short {
+    length: u8,
+    bytes: [u8; Short::MOST],
+}
+
+impl Short {
+    /// As long as an offer, which an entry has room for.
+    pub const MOST: usize = 55;
+
+    /// # Panics
+    /// If the message is longer than [`MOST`](Short::MOST).
+    #[inline(always)]
+    pub fn of(message: &[u8]) -> Short {
+        let mut bytes = [0; Short::MOST];
+        bytes[..message.len()].copy_from_slice(message);
+        Short { length: message.len() as u8, bytes }
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+const _: () = assert!(size_of::<Body>() == size_of::<Rts>(), "short messages make no entry longer");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_message_is_kept_as_it_is() {
+        let message: [u8; Short::MOST] = core::array::from_fn(|byte| byte as u8 + 1);
+        for length in 0..=Short::MOST {
+            assert_eq!(Short::of(&message[..length]).bytes(), &message[..length]);
+        }
+    }
 }

@@ -42,6 +42,7 @@ impl Request {
         Request::new(Work::Receive(ReceiveWork { buffer: buffer.clone(), stage }))
     }
 
+    #[inline]
     pub fn complete(status: Result<Status>) -> Request {
         Request { outcome: Some(status), ..Request::new(Work::External) }
     }
@@ -141,7 +142,10 @@ impl Slab<Request> {
     #[inline]
     pub fn take_ended(&mut self, key: Key, tell: impl FnOnce(&Status)) -> bool {
         let taken = self.take_out_of(key, |request| match request {
-            Request { work: Work::External, outcome: Some(Ok(status)), .. } => Some(tell(status)),
+            Request { work: Work::External, outcome: Some(Ok(status)), .. } => {
+                tell(status);
+                Some(())
+            }
             _ => None,
         });
         taken.is_some()
