@@ -2,13 +2,14 @@
  *   latency           half of a round trip of data that nobody touches in between
  *   latency-written   the same of data that the sender has just written, as programs do: their lines are in its cache, and nowhere else
  *   exchange          both send what they have just written, and read what they get
- *   rate              messages a second with 64 in flight */
+ *   rate              messages a second with 64 in flight
+ *   rate-early        the same of messages that are there before their receives */
 #include "measure.h"
 
-enum { IN_FLIGHT = 64, LARGEST = 2 << 20, LINE = 64, FRESH_FROM = 4096 };
+enum { IN_FLIGHT = 64, LARGEST = 2 << 20, LINE = 64, FRESH_FROM = 4096, EARLY_UP_TO = 4096 };
 
 static char *outgoing, *incoming;
-static int is_fresh;
+static int is_fresh, is_early;
 
 static void write_lines(int size)
 {
@@ -72,12 +73,14 @@ static double burst(int size, int bursts)
     double begin = MPI_Wtime();
     for (int i = 0; i < bursts; i++) {
         if (me > 1) continue;
+        if (me == 1 && is_early) MPI_Recv(&token, 1, MPI_CHAR, 0, 15, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int k = 0; k < IN_FLIGHT; k++) {
             if (me == 0)
                 MPI_Isend(outgoing, size, MPI_BYTE, 1, 12, MPI_COMM_WORLD, &pending[k]);
             else
                 MPI_Irecv(incoming, size, MPI_BYTE, 0, 12, MPI_COMM_WORLD, &pending[k]);
         }
+        if (me == 0 && is_early) MPI_Send(&token, 1, MPI_CHAR, 1, 15, MPI_COMM_WORLD);
         MPI_Waitall(IN_FLIGHT, pending, MPI_STATUSES_IGNORE);
         if (me == 0)
             MPI_Recv(&token, 1, MPI_CHAR, 1, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -109,7 +112,10 @@ int main(int argc, char **argv)
     }
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         int size = sizes[i], bursts = repetitions(size <= 8192 ? 1000 : size <= 65536 ? 100 : 10);
+        is_early = 0;
         figure("rate", size, IN_FLIGHT / best_of(burst, size, bursts) / 1e6, "M/s");
+        is_early = 1;
+        if (size <= EARLY_UP_TO) figure("rate-early", size, IN_FLIGHT / best_of(burst, size, bursts) / 1e6, "M/s");
     }
     free(outgoing);
     free(incoming);

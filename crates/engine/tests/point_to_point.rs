@@ -495,6 +495,41 @@ fn unexpected_messages_beyond_the_budget_are_an_error_that_says_who_holds_what()
 }
 
 #[test]
+fn a_receive_that_begins_at_once_gets_what_was_kept_for_it_in_order_and_whole() {
+    // Around what an entry keeps itself, and beyond.
+    const LENGTHS: [usize; 8] = [0, 1, 8, 54, 55, 56, 64, 1000];
+    run(2, PLAIN, |rank| {
+        let world = rank.world();
+        let message = |seed: usize| pattern(seed, LENGTHS[seed % LENGTHS.len()]);
+        if world.rank() == 0 {
+            (0..2 * LENGTHS.len()).for_each(|seed| send(rank, Mode::Standard, &message(seed), 1, 1));
+            send(rank, Mode::Standard, &message(5), 1, 2);
+            return send(rank, Mode::Standard, &[], 1, 3);
+        }
+        receive(rank, 0, Source::Rank(0), is(3)).expect("the last one: all others are kept");
+        // The table of requests has a free place from here on.
+        rank.wait(rank.irecv(&bytes_in(&mut []), Source::Null, is(1), world).unwrap()).unwrap();
+        for seed in 0..2 * LENGTHS.len() {
+            let expected = message(seed);
+            let mut room = vec![0xee; expected.len() + 1];
+            let buffer = bytes_in(&mut room);
+            let begun = rank.begin_at_once(&buffer, 0, tag(1), world);
+            let id = begun.unwrap_or_else(|| rank.irecv(&buffer, Source::Rank(0), is(1), world).unwrap());
+            let status = rank.wait(id).unwrap();
+            assert_eq!(status, Status::of_message(0, tag(1), expected.len() as u64));
+            assert_eq!(room[..expected.len()], expected[..]);
+            assert_eq!(room[expected.len()], 0xee, "nothing behind message {seed} is touched");
+            assert!(begun.is_some(), "message {seed}");
+        }
+        let mut room = [0; 55];
+        assert_eq!(rank.begin_at_once(&bytes_in(&mut room), 0, tag(2), world), None, "it does not fit");
+        let error = receive(rank, 55, Source::Rank(0), is(2)).expect_err("a message of 56 bytes");
+        assert!(error.to_string().contains("56"), "{error}");
+        assert_eq!(rank.fabric().budget().held("unexpected messages"), 0);
+    });
+}
+
+#[test]
 fn nothing_is_left_in_the_budget_after_the_traffic() {
     for (name, habits) in all_habits() {
         run(2, habits, |rank| {

@@ -160,7 +160,7 @@ const fn started(ranks: u32) -> Case {
 /// All runs of one round.
 const CASES: [Case; 31] = [
     Case::new(P2P, LIMITS, 1, LIMITS_OF_THE_MACHINE).by(Takers::First),
-    Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "exchange", "rate"]),
+    Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "exchange", "rate", "rate-early"]),
     Case::new(COLL, TOGETHER, 2, COLLECTIVES),
     Case::new(COLL, TOGETHER, 8, COLLECTIVES),
     Case::new(COLL, TOGETHER, 64, COLLECTIVES),

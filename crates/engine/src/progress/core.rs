@@ -137,8 +137,14 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps what `make` gives, a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
-    /// ends like one of full ones; where not even that can be had, the message is lost without a trace and the rank poisoned.
+    /// Books an entry for a message that comes before its receive, so that a flood of empty messages ends like one of full ones. Where not even that can be had, the
+    /// message is lost without a trace and the rank poisoned.
+    pub fn book_entry(&mut self, fabric: &dyn Fabric) -> bool {
+        let booked = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES);
+        booked.map_err(|exceeded| self.fault.get_or_insert(exceeded.into())).is_ok()
+    }
+
+    /// Keeps what `make` gives, a message that came before its receive, whose entry and [bytes](Arrived::held) are booked.
     #[inline(always)]
     pub fn keep_message(
         &mut self,
@@ -146,22 +152,18 @@ impl Core {
         from: Node,
         envelope: Envelope,
         make: impl FnOnce() -> Arrived,
-    ) -> Option<Key> {
-        if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES) {
-            self.fault.get_or_insert(exceeded.into());
-            return None;
-        }
+    ) -> Key {
         self.early += 1;
         let message = self.messages.insert_with(make);
         self.arrives_early(fabric, from, message);
         self.unexpected.push(&envelope, message);
-        Some(message)
+        message
     }
 
-    /// Takes a message out of the table, which gives its entry back; not what it holds.
+    /// Takes a message out of the table, and gives back what was booked for it.
     pub fn take_message(&mut self, fabric: &dyn Fabric, message: Key) -> Option<Arrived> {
         let arrived = self.messages.remove(message)?;
-        fabric.budget().release(UNEXPECTED, ENTRY_BYTES);
+        fabric.budget().release(UNEXPECTED, ENTRY_BYTES + arrived.held());
         Some(arrived)
     }
 

@@ -106,6 +106,16 @@ impl<T> Slab<T> {
         Some(entry)
     }
 
+    /// Removes an entry, which is dropped where it is. Nothing happens if there is none.
+    #[inline]
+    pub fn drop_entry(&mut self, key: Key) {
+        let Some(slot) = self.slots.get_mut(key as u32 as usize) else { return };
+        if slot.generation == (key >> 32) as u32 && slot.entry.is_some() {
+            slot.entry = None;
+            self.free(key as u32);
+        }
+    }
+
     /// Removes an entry from which `take` takes all that would have to be dropped: what is left is neither moved nor looked at. Nothing happens to one of which
     /// `take` wants nothing.
     #[inline]
@@ -145,6 +155,19 @@ mod tests {
         assert_eq!(slab.get(old), None);
         assert_eq!(slab.remove(old), None);
         assert_eq!(slab.get(new), Some(&"new"));
+    }
+
+    #[test]
+    fn an_entry_that_is_dropped_in_its_slot_leaves_it_to_the_next_and_its_key_stale() {
+        let mut slab = Slab::new();
+        let count = alloc::rc::Rc::new(());
+        let old = slab.insert(count.clone());
+        slab.drop_entry(old);
+        assert_eq!((slab.len(), alloc::rc::Rc::strong_count(&count)), (0, 1));
+        let new = slab.insert(count.clone());
+        assert_eq!(old as u32, new as u32, "the slot is reused");
+        slab.drop_entry(old);
+        assert!(slab.get(old).is_none() && slab.get(new).is_some(), "only the key of the entry drops it");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use fabric::{Fabric, Header, Node, PostError};
 
 use super::{fits, piece, store};
-use crate::progress::core::{Core, UNEXPECTED};
+use crate::progress::core::{Core, ENTRY_BYTES, UNEXPECTED};
 use crate::progress::observe::Which;
 use crate::progress::tables::arrived::{Arrived, Body, Short};
 use crate::progress::tables::peers::{Assembling, Outgoing};
@@ -177,37 +177,34 @@ impl Core {
     ) {
         let whole = payload.len() as u64 == length;
         if whole && payload.len() <= Short::MOST {
-            self.keep_message(fabric, from, envelope, || {
-                let body = Body::Short(Short::of(payload));
-                Arrived { envelope, from, length, body, claimed_by: None }
-            });
+            if self.book_entry(fabric) {
+                self.keep_message(fabric, from, envelope, || {
+                    let body = Body::Short(Short::of(payload));
+                    Arrived { envelope, from, length, body, claimed_by: None }
+                });
+            }
             return;
         }
-        let room = fabric.budget().reserve(UNEXPECTED, length as usize);
-        let body = match &room {
+        let room = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES.saturating_add(length as usize));
+        let is_kept = room.is_ok();
+        let body = match room {
             Ok(()) => {
                 // What is not here yet may be a lie.
                 let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
                 let mut data = Vec::with_capacity(trusted as usize);
                 data.extend_from_slice(payload);
-                Body::Data(data)
+                Some(Body::Data(data))
             }
             // Its receive is told.
-            Err(exceeded) => Body::Lost(exceeded.clone().into()),
+            Err(exceeded) => self.book_entry(fabric).then(|| Body::Lost(exceeded.into())),
         };
-        let kept = self.keep_message(fabric, from, envelope, || Arrived {
-            envelope,
-            from,
-            length,
-            body,
-            claimed_by: None,
+        let message = body.map(|body| {
+            let arrived = || Arrived { envelope, from, length, body, claimed_by: None };
+            self.keep_message(fabric, from, envelope, arrived)
         });
-        if room.is_ok() && kept.is_none() {
-            fabric.budget().release(UNEXPECTED, length as usize);
-        }
         if !whole {
-            let pieces = match kept {
-                Some(message) if room.is_ok() => Assembling::Message(message),
+            let pieces = match message {
+                Some(message) if is_kept => Assembling::Message(message),
                 _ => Assembling::Nowhere { left: length - payload.len() as u64 },
             };
             self.assemble(from, pieces);
@@ -259,7 +256,6 @@ impl Core {
         else {
             return;
         };
-        fabric.budget().release(UNEXPECTED, data.len());
         if let Some(Request { work: Work::Receive(ReceiveWork { buffer, .. }), .. }) = self.requests.get(key)
         {
             let outcome = store(buffer, &envelope, &data);

@@ -230,10 +230,7 @@ impl Core {
             Body::Short(short) => {
                 self.receive_kept(fabric, buffer, (message, from, &envelope), short.bytes())
             }
-            Body::Data(data) => {
-                fabric.budget().release(crate::progress::core::UNEXPECTED, data.len());
-                self.receive_kept(fabric, buffer, (message, from, &envelope), &data)
-            }
+            Body::Data(data) => self.receive_kept(fabric, buffer, (message, from, &envelope), &data),
             Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
             Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, from, length));

@@ -5,7 +5,6 @@ use fabric::Fabric;
 
 use super::copied;
 use crate::progress::core::{Core, ENTRY_BYTES, UNEXPECTED};
-use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::matching::{Pattern, Place};
 use crate::progress::tables::request::Request;
 use crate::values::memory::RecvBuffer;
@@ -36,7 +35,7 @@ impl Core {
         Some(RequestId::from_bits(self.requests.insert_with(|| Request::posted(buffer, place))))
     }
 
-    /// Receives a message that has been kept in its entry, into a buffer as most are and with room for it.
+    /// Receives a message all of which has been kept, into a buffer that has room for it.
     #[inline(always)]
     fn receive_kept_plainly(
         &mut self,
@@ -45,28 +44,18 @@ impl Core {
         place: Place,
         message: Key,
     ) -> Option<RequestId> {
-        let Some(Arrived { envelope, body: Body::Short(short), .. }) = self.messages.get(message) else {
-            return None;
-        };
-        let (data, envelope) = (short.bytes(), *envelope);
+        let arrived = self.messages.get(message)?;
+        let (data, envelope, held) = (arrived.whole()?, arrived.envelope, arrived.held());
         let length = data.len() as u64;
-        if length > buffer.bytes() || !buffer.is_plain() {
+        if length > buffer.bytes() {
             return None;
         }
         buffer.unpack(0, data);
         copied(fabric, length);
         self.unexpected.remove(place);
-        self.drop_kept(fabric, message);
+        self.messages.drop_entry(message);
+        fabric.budget().release(UNEXPECTED, ENTRY_BYTES + held);
         let outcome = Ok(Status::received(&envelope, length));
         Some(RequestId::from_bits(self.requests.insert_with(|| Request::complete(outcome))))
-    }
-
-    /// Forgets a message that was kept in its entry: nothing in it would have to be dropped or given back.
-    #[inline]
-    fn drop_kept(&mut self, fabric: &dyn Fabric, message: Key) {
-        let kept = |arrived: &mut Arrived| matches!(arrived.body, Body::Short(_)).then_some(());
-        if self.messages.take_out_of(message, kept).is_some() {
-            fabric.budget().release(UNEXPECTED, ENTRY_BYTES);
-        }
     }
 }

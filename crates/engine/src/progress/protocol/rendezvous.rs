@@ -159,13 +159,10 @@ impl Core {
         }
         let Some(place) = self.posted.find(&envelope) else {
             let body = Body::Offered(rts);
-            self.keep_message(fabric, from, envelope, || Arrived {
-                envelope,
-                from,
-                length,
-                body,
-                claimed_by: None,
-            });
+            if self.book_entry(fabric) {
+                let arrived = || Arrived { envelope, from, length, body, claimed_by: None };
+                self.keep_message(fabric, from, envelope, arrived);
+            }
             return;
         };
         if !claimed(fabric, from, &rts) {

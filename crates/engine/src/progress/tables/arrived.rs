@@ -20,6 +20,21 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
+    /// Its data, if all of it is here.
+    #[inline]
+    pub fn whole(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Short(short) => Some(short.bytes()),
+            Body::Data(data) => (data.len() as u64 == self.length).then_some(data),
+            Body::Offered(_) | Body::Lost(_) => None,
+        }
+    }
+
+    /// Bytes that are booked for it beside its entry: all of those that it will have.
+    pub fn held(&self) -> usize {
+        if matches!(self.body, Body::Data(_)) { self.length as usize } else { 0 }
+    }
+
     /// True if its sender has cancelled it: it is to be dropped, and nobody told of it.
     pub fn is_cancelled(&self, fabric: &dyn Fabric) -> bool {
         matches!(&self.body, Body::Offered(rts) if rts.claim().is_some_and(|name| !fabric.is_open(self.from, name)))
