@@ -216,9 +216,10 @@ fn is_quick(function: &Function) -> bool {
     const MESSAGES: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
     const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
     const PREFIXES: [&str; 2] = ["MPI_Scan", "MPI_Exscan"];
+    const MEETINGS: [&str; 4] = ["MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall"];
     const WINDOWS: [&str; 5] = ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Win_flush"];
     let name = &function.name.as_str();
-    MESSAGES.contains(name) || WINDOWS.contains(name) || ROOTED.contains(name) || PREFIXES.contains(name)
+    [&MESSAGES[..], &WINDOWS, &ROOTED, &PREFIXES, &MEETINGS].iter().any(|names| names.contains(name))
 }
 
 /// The body of an entry point that tries that form first.

@@ -7,7 +7,13 @@ use super::prelude::*;
 /// `MPI_Allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Allgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Allgather)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Allgather")) && crate::imp::quick::mpi_allgather(state, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Allgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Allgather)
+    }
 }
 
 /// What both forms of `MPI_Allgather` do.
@@ -133,7 +139,19 @@ pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, s
 pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allreduce"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Allreduce")) && crate::imp::quick::mpi_allreduce(state, sendbuf, recvbuf, count, datatype, op, comm) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm))
+    }
+}
+
+/// Any call of `MPI_Allreduce`.
+#[inline(never)]
+unsafe fn any_MPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Allreduce", under: 1), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -195,7 +213,13 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, re
 /// `MPI_Alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Alltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Alltoall)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Alltoall")) && crate::imp::quick::mpi_alltoall(state, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) {
+            return MPI_SUCCESS;
+        }
+        call::run_shared(call::entry!("MPI_Alltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Alltoall)
+    }
 }
 
 /// What both forms of `MPI_Alltoall` do.
@@ -397,7 +421,19 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, se
 /// `MPI_Barrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
-    call::run(call::entry!("MPI_Barrier"), Scope::Comm(comm), move || [comm.word()], |call| {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Barrier")) && crate::imp::quick::mpi_barrier(state, comm) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Barrier(comm))
+    }
+}
+
+/// Any call of `MPI_Barrier`.
+#[inline(never)]
+unsafe fn any_MPI_Barrier(comm: MPI_Comm) -> c_int {
+    call::run(call::entry!("MPI_Barrier", under: 1), Scope::Comm(comm), move || [comm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::collectives::wait(crate::imp::collectives::plan_barrier(call, &comm))
         })

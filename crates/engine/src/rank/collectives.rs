@@ -80,7 +80,7 @@ impl Rank {
     }
 
     /// [`scatter`](Rank::scatter) of a few bytes, at a member that is not the root.
-    #[inline]
+    #[inline(never)]
     pub fn scatter_at_once(&self, own: &mut [u8], root: u32, comm: &Comm) -> bool {
         self.lane.scatter_at_once(own, root, comm)
     }
@@ -100,6 +100,36 @@ impl Rank {
         comm: &Comm,
     ) -> bool {
         self.lane.reduce_at_once(value, target, how.kernel(), root, comm)
+    }
+
+    /// [`barrier`](Rank::barrier) of members who come soon. If false, the collective itself is to be called next, by this and the others like it: it goes on from where this has ended.
+    #[inline(never)]
+    pub fn barrier_at_once(&self, comm: &Comm) -> bool {
+        self.lane.barrier_at_once(comm)
+    }
+
+    /// [`allreduce`](Rank::allreduce) of a few bytes that lie in one piece, of members who come soon. Without a value the target has it.
+    #[inline(never)]
+    pub fn allreduce_at_once(
+        &self,
+        value: Option<&[u8]>,
+        target: &mut [u8],
+        how: Reduction,
+        comm: &Comm,
+    ) -> bool {
+        self.lane.allreduce_at_once(value, target, how.kernel(), comm)
+    }
+
+    /// [`allgather`](Rank::allgather) of a few bytes that lie in one piece, of members who come soon. Without `own` the block is among the others.
+    #[inline(never)]
+    pub fn allgather_at_once(&self, own: Option<&[u8]>, all: &mut [u8], comm: &Comm) -> bool {
+        self.lane.allgather_at_once(own, all, comm)
+    }
+
+    /// [`alltoall`](Rank::alltoall) of a few bytes that lie in one piece, between two who come soon.
+    #[inline(never)]
+    pub fn alltoall_at_once(&self, send: &[u8], recv: &mut [u8], comm: &Comm) -> bool {
+        self.lane.alltoall_at_once(send, recv, comm)
     }
 
     /// [`scan`](Rank::scan), or [`exscan`](Rank::exscan) if not `with_own`, of a few bytes that lie in one piece.

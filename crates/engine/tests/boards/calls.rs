@@ -42,7 +42,7 @@ pub enum Which {
     ReduceScatter,
 }
 
-/// MPI's three forms of a collective; the blocking one may be done at once where it has a root, or is a scan.
+/// MPI's three forms of a collective; the blocking one may be done at once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Form {
     Blocking,
@@ -145,7 +145,7 @@ pub fn bytes(values: &mut [i64]) -> &mut [u8] {
     unsafe { core::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
-/// Does this member's part of one with a root, as [`check`] does, if it can do so at once.
+/// Does this member's part of one, as [`check`] does, if it can do so at once.
 pub fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
     let Call { which, count, in_place, seed, .. } = call;
     let (me, p) = (comm.rank(), comm.size());
@@ -192,7 +192,30 @@ pub fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
             assert!(!done || to == 0 || values[..count] == summed(seed, to, count), "{call:?}");
             done
         }
-        _ => false,
+        Which::Barrier => rank.barrier_at_once(comm),
+        Which::Allreduce => {
+            let mut target = own.clone();
+            let value = (!in_place).then_some(&*bytes(&mut own));
+            let done = rank.allreduce_at_once(value, bytes(&mut target), summing(), comm);
+            assert!(!done || target == summed(seed, p, count), "{call:?}");
+            done
+        }
+        Which::Allgather => {
+            values[me as usize * count..][..count].copy_from_slice(&own);
+            let own = (!in_place).then_some(&*bytes(&mut own));
+            let done = rank.allgather_at_once(own, bytes(&mut values), comm);
+            let expected: Vec<i64> = (0..p).flat_map(|member| data(seed, member, count)).collect();
+            assert!(!done || values == expected, "{call:?}");
+            done
+        }
+        Which::Alltoall => {
+            let mut dealt = data(seed, me, all);
+            let done = rank.alltoall_at_once(bytes(&mut dealt), bytes(&mut values), comm);
+            let block = |member| data(seed, member, all)[me as usize * count..][..count].to_vec();
+            assert!(!done || values == (0..p).flat_map(block).collect::<Vec<_>>(), "{call:?}");
+            done
+        }
+        Which::ReduceScatter => false,
     }
 }
 

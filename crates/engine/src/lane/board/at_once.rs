@@ -15,14 +15,14 @@ use crate::values::memory::hall::Hall;
 use crate::values::memory::{Kernel, Region};
 
 /// This member's part in the next collective of a board.
-struct Part<'a> {
-    lane: &'a Lane,
-    comm: &'a Comm,
-    board: &'a Board,
-    which: Which,
-    turn: u64,
+pub(super) struct Part<'a> {
+    pub lane: &'a Lane,
+    pub comm: &'a Comm,
+    pub board: &'a Board,
+    pub which: Which,
+    pub turn: u64,
     /// Those that all members agree on.
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl Lane {
@@ -129,20 +129,7 @@ impl Lane {
         if !part.all_have_given() {
             return false;
         }
-        // As `short::combine` does it: the highest rank's first.
-        let (me, last, lying) = (comm.rank(), comm.size() - 1, (part.bytes, 0));
-        if me == last {
-            target.copy_from_slice(value);
-        } else {
-            part.board.pick_bytes(last, part.turn, lying, target);
-        }
-        for member in (0..last).rev() {
-            if member == me {
-                kernel(value, target);
-            } else {
-                part.board.combine_bytes(member, part.turn, lying, kernel, target);
-            }
-        }
+        part.combine(value, kernel, target);
         part.board.reuse.has_met(part.turn);
         part.end()
     }
@@ -258,7 +245,7 @@ impl Slotted<'_> {
 
 impl Part<'_> {
     #[inline(always)]
-    fn has_room(&self, bytes: u64) -> bool {
+    pub fn has_room(&self, bytes: u64) -> bool {
         self.board.reuse.is_passed(self.board.reuse.needs(self.turn, bytes))
     }
 
@@ -283,7 +270,7 @@ impl Part<'_> {
     }
 
     #[inline(always)]
-    fn publish(&self) {
+    pub fn publish(&self) {
         self.publish_as(self.which.kind());
     }
 
@@ -310,6 +297,24 @@ impl Part<'_> {
         true
     }
 
+    /// Combines the values of all, of which this member has its own, as `short::combine` does it: the highest rank's first.
+    #[inline]
+    pub fn combine(&self, own: &[u8], kernel: Kernel, target: &mut [u8]) {
+        let (me, last, lying) = (self.comm.rank(), self.comm.size() - 1, (self.bytes, 0));
+        if me == last {
+            target.copy_from_slice(own);
+        } else {
+            self.board.pick_bytes(last, self.turn, lying, target);
+        }
+        for member in (0..last).rev() {
+            if member == me {
+                kernel(own, target);
+            } else {
+                self.board.combine_bytes(member, self.turn, lying, kernel, target);
+            }
+        }
+    }
+
     /// True if what all others have laid down was there, soon.
     fn all_have_given(&self) -> bool {
         let me = self.comm.rank();
@@ -326,13 +331,24 @@ impl Part<'_> {
     fn comes_as(&self, kind: u8, member: u32) -> bool {
         // One who runs on the other core at this time has it soon; to let another run takes longer, except among fibers.
         let glances = if self.board.ways.near && !self.board.ways.own_cores { 1 } else { GLANCES };
-        (0..glances).any(|_| self.board.shows(member, self.turn, kind))
+        self.comes_in_time(glances as u32, kind, member)
+    }
+
+    /// As [`comes`](Part::comes), within so many looks.
+    #[inline(always)]
+    pub fn comes_within(&self, looks: u32, member: u32) -> bool {
+        self.comes_in_time(looks, self.which.kind(), member)
+    }
+
+    #[inline(always)]
+    fn comes_in_time(&self, looks: u32, kind: u8, member: u32) -> bool {
+        (0..looks).any(|_| self.board.shows(member, self.turn, kind))
             && self.board.said(member, self.turn) == self.expected()
     }
 
     /// This member has done its part.
     #[inline(always)]
-    fn end(&self) -> bool {
+    pub fn end(&self) -> bool {
         let turn = self.board.next_turn();
         self.board.finish(turn);
         self.lane.wake_members(self.comm, self.board, self.comm.rank());

@@ -10,6 +10,7 @@ mod call;
 mod hall;
 mod long;
 mod make;
+mod met;
 mod pair;
 mod phases;
 mod pieces;

@@ -43,7 +43,7 @@ pub(super) enum Meeting {
 
 impl Meeting {
     /// Where all wait until they have met.
-    fn waiting(board: &Board) -> Meeting {
+    pub fn waiting(board: &Board) -> Meeting {
         match board.ways.own_cores {
             true if board.members() <= FLAT => Meeting::Flat,
             true => Meeting::Groups,
@@ -286,16 +286,22 @@ impl<'a> Turn<'a> {
     }
 
     fn lay_down(&self, data: &Region) {
-        if self.failed.is_none() {
+        if self.failed.is_none() && !self.was_laid() {
             self.board.lay_down(self.me(), self.number, data);
         }
     }
 
     /// Before a [meeting](Turn::meet): publishes that this member has come, unless it speaks for its group, and does so when that has.
     pub fn come(&self) {
-        if !self.speaks() {
+        if !self.speaks() && !self.was_laid() {
             self.publish(self.me(), self.failed.is_some());
         }
+    }
+
+    /// True if that was done [at once](super::met): the others have seen it, and nothing of it may change.
+    #[inline]
+    fn was_laid(&self) -> bool {
+        self.board.has_laid(self.number, self.kind, self.bytes)
     }
 
     /// Publishes what was laid down at a seat.

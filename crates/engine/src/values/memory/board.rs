@@ -171,6 +171,8 @@ pub(crate) struct Board {
     pub groups: Groups,
     /// Turns that this member has begun.
     turn: Cell<u64>,
+    /// The mark and the bytes of a note that it has published before it began the turn.
+    laid: Cell<(u64, u64)>,
     /// When its memory may be used again.
     pub reuse: Reuse,
     /// Which way long data go, between two.
@@ -286,6 +288,7 @@ impl Board {
             first_seat: base.wrapping_add(Board::seats(members)),
             groups: Groups::of(members),
             turn: Cell::new(0),
+            laid: Cell::new((0, 0)),
             reuse: Reuse::new(Board::notes_of(members)),
             tried: Tried::default(),
             ways,
@@ -323,6 +326,18 @@ impl Board {
     pub fn next_turn(&self) -> u64 {
         self.turn.set(self.turn.get() + 1);
         self.turn.get()
+    }
+
+    /// This member has published a note for a turn that it has not begun, of a collective of so many bytes.
+    #[inline]
+    pub fn lays_early(&self, turn: u64, kind: u8, bytes: u64) {
+        self.laid.set((mark(turn, kind), bytes));
+    }
+
+    /// True if it has: when it begins the turn, it need not do so again.
+    #[inline]
+    pub fn has_laid(&self, turn: u64, kind: u8, bytes: u64) -> bool {
+        self.laid.get() == (mark(turn, kind), bytes)
     }
 
     /// True if the next member is done with a turn.
