@@ -102,6 +102,12 @@ impl Rank {
         self.lane.reduce_at_once(value, target, how.kernel(), root, comm)
     }
 
+    /// True if the members may come soon: each has a core, and all look at all others.
+    #[inline]
+    pub fn may_meet_at_once(&self, comm: &Comm) -> bool {
+        self.lane.may_meet_at_once(comm)
+    }
+
     /// [`barrier`](Rank::barrier) of members who come soon. If false, the collective itself is to be called next, by this and the others like it: it goes on from where this has ended.
     #[inline(never)]
     pub fn barrier_at_once(&self, comm: &Comm) -> bool {

@@ -33,10 +33,18 @@ impl<'r> Plan<'r> {
     /// Takes part and waits until it is done (the blocking form).
     #[inline]
     pub fn wait(mut self) -> Result<()> {
+        self.take_part()
+    }
+
+    /// The same where it lies: to move it takes as long as a line takes from core to core.
+    #[inline(never)]
+    pub fn take_part(&mut self) -> Result<()> {
+        if let What::Call(comm, call) = &self.what {
+            return call.run(self.lane, comm);
+        }
         match core::mem::replace(&mut self.what, What::Gone) {
             What::Steps(steps) => self.lane.run(steps),
-            What::Call(comm, call) => call.run(self.lane, &comm),
-            What::Gone => Ok(()),
+            What::Call(..) | What::Gone => Ok(()),
         }
     }
 
@@ -64,7 +72,9 @@ impl<'r> Plan<'r> {
 impl Drop for Plan<'_> {
     /// One that nobody began gives its memory back.
     fn drop(&mut self) {
-        if let What::Steps(steps) = core::mem::replace(&mut self.what, What::Gone) {
+        if matches!(self.what, What::Steps(_))
+            && let What::Steps(steps) = core::mem::replace(&mut self.what, What::Gone)
+        {
             self.lane.discard(steps);
         }
     }

@@ -1,6 +1,6 @@
 //! Members who disagree on a length, and members who fail: all are told, and go on.
 
-use corelace_engine::{Error, Plan, Rank};
+use corelace_engine::{Dest, Error, Mode, Plan, Rank, Source, Tag, TagMatch};
 
 use crate::calls::*;
 use crate::support::{PortalHabit, run};
@@ -20,6 +20,61 @@ fn a_member_that_expects_other_bytes_leaves_it_to_the_form_that_tells_of_it() {
         }
         assert!(!rank.bcast_at_once(bytes(&mut values), 2, comm), "there is no rank 2");
         rank.barrier(comm).unwrap().wait().unwrap();
+    });
+}
+
+#[test]
+fn members_who_disagree_where_they_meet_at_once_are_told_by_the_form_that_goes_on() {
+    // Each begins with what it lays down at once; the form that goes on lays down nothing else.
+    run(2, WAYS[0].1, |rank| {
+        let (comm, me) = (rank.world(), rank.world().rank());
+        warm_up(rank, comm);
+        let count = 3 + me as usize;
+        let (mut own, mut values) = (vec![1; count], vec![0; count]);
+        assert!(!rank.allreduce_at_once(Some(bytes(&mut own)), bytes(&mut values), summing(), comm));
+        let error = rank.allreduce(Some(&out(&own, count)), &room(&mut values, count), &sum(), comm);
+        match error.unwrap().wait().unwrap_err() {
+            Error::Truncated { source: 1, received: 32, capacity: 24, .. } if me == 0 => {}
+            Error::Short { source: 0, received: 24, expected: 32 } if me == 1 => {}
+            other => panic!("{other}"),
+        }
+        // And the next one begins anew.
+        check(
+            rank,
+            comm,
+            Call { form: Form::AtOnce, which: Which::Allreduce, count: 3, root: 0, in_place: true, seed: 7 },
+        );
+    });
+}
+
+#[test]
+fn a_member_that_comes_late_finds_what_was_laid_down_at_once() {
+    run(2, WAYS[0].1, |rank| {
+        let (comm, me) = (rank.world(), rank.world().rank());
+        warm_up(rank, comm);
+        for seed in 0..50 {
+            let call = Call {
+                form: Form::AtOnce,
+                which: [Which::Barrier, Which::Allreduce, Which::Allgather, Which::Alltoall]
+                    [seed as usize % 4],
+                count: 1 + seed as usize % 5,
+                root: 0,
+                in_place: seed % 8 > 3,
+                seed,
+            };
+            if me == (seed % 2) as u32 {
+                // By a message, which the other sends when it has been here.
+                let mut word = [0];
+                rank.recv(&room(&mut word, 1), Source::Rank(1 - me), TagMatch::Any, comm).unwrap();
+                assert!(is_done_at_once(rank, comm, call), "all has been laid down: {call:?}");
+            } else {
+                let is_done = is_done_at_once(rank, comm, call);
+                assert!(!is_done, "nobody has come: {call:?}");
+                rank.send(Mode::Standard, &out(&[1], 1), Dest::Rank(1 - me), Tag::new(0).unwrap(), comm)
+                    .unwrap();
+                check(rank, comm, Call { form: Form::Blocking, ..call });
+            }
+        }
     });
 }
 

@@ -36,8 +36,11 @@ pub(crate) fn plan_barrier(call: &Call, comm: &Rc<Comm>) -> Outcome<Plan<'static
 
 /// The blocking form of a collective.
 #[inline(always)]
-pub(crate) fn wait(plan: Outcome<Plan<'static>>) -> Outcome {
-    Ok(plan?.wait()?)
+pub(crate) fn wait(mut plan: Outcome<Plan<'static>>) -> Outcome {
+    match &mut plan {
+        Ok(plan) => Ok(plan.take_part()?),
+        Err(_) => plan.map(drop),
+    }
 }
 
 /// The non-blocking form.

@@ -7,6 +7,7 @@ use engine::Reduction;
 use super::block::Block;
 use crate::abi::constants::MPI_IN_PLACE;
 use crate::abi::types::*;
+use crate::handles::Comm;
 use crate::process::State;
 
 /// What a member has beside so many blocks: one elsewhere, or nothing for `MPI_IN_PLACE`. None if it is anything else, or lies there too.
@@ -187,11 +188,17 @@ unsafe fn scan(
     state.rank().scan_at_once(value, target, how, with_own, &comm.comm)
 }
 
+/// A communicator whose members may meet at once.
+#[inline(always)]
+fn meeting(state: &State, comm: MPI_Comm) -> Option<&Comm> {
+    state.comms.look(comm).filter(|comm| state.rank().may_meet_at_once(&comm.comm))
+}
+
 /// # Safety
 /// None: it is as the others are.
 #[inline(always)]
 pub(crate) unsafe fn mpi_barrier(state: &State, comm: MPI_Comm) -> bool {
-    state.comms.look(comm).is_some_and(|comm| state.rank().barrier_at_once(&comm.comm))
+    meeting(state, comm).is_some_and(|comm| state.rank().barrier_at_once(&comm.comm))
 }
 
 /// # Safety
@@ -206,7 +213,7 @@ pub(crate) unsafe fn mpi_allreduce(
     op: MPI_Op,
     comm: MPI_Comm,
 ) -> bool {
-    let Some(comm) = state.comms.look(comm) else { return false };
+    let Some(comm) = meeting(state, comm) else { return false };
     let Some(how) = reduction(state, op, datatype) else { return false };
     let Some(target) = Block::of(state, recvbuf, count, datatype) else { return false };
     let Some(value) = elsewhere(state, (sendbuf, count, datatype), target, 1) else { return false };
@@ -229,7 +236,7 @@ pub(crate) unsafe fn mpi_allgather(
     recvtype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> bool {
-    let Some(comm) = state.comms.look(comm) else { return false };
+    let Some(comm) = meeting(state, comm) else { return false };
     let members = comm.comm.size();
     let Some(all) = Block::of(state, recvbuf, recvcount, recvtype) else { return false };
     let own = elsewhere(state, (sendbuf, sendcount, sendtype), all, members);
@@ -253,7 +260,7 @@ pub(crate) unsafe fn mpi_alltoall(
     recvtype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> bool {
-    let Some(comm) = state.comms.look(comm) else { return false };
+    let Some(comm) = meeting(state, comm) else { return false };
     let members = comm.comm.size();
     let Some(recv) = Block::of(state, recvbuf, recvcount, recvtype) else { return false };
     let Some(send) = Block::of(state, sendbuf, sendcount, sendtype) else { return false };

@@ -15,6 +15,12 @@ use crate::values::memory::board::NOTE_BYTES;
 const LOOKS: u32 = 256;
 
 impl Lane {
+    /// True if the members of a communicator look at each other's notes when they meet.
+    #[inline]
+    pub fn may_meet_at_once(&self, comm: &Comm) -> bool {
+        comm.board().flatten().is_some_and(|board| Meeting::waiting(board) == Meeting::Flat)
+    }
+
     /// [`Rank::barrier`](crate::Rank::barrier), if the others come soon.
     pub fn barrier_at_once(&self, comm: &Comm) -> bool {
         self.part_in_meeting(Which::Barrier, 0, comm).is_some_and(|part| part.meets(&[]) && part.end())
