@@ -3,7 +3,7 @@
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-use core::{fmt, ptr};
+use core::fmt;
 
 use crate::{Key, PortalError, Shared};
 
@@ -62,8 +62,6 @@ struct Account {
 struct State {
     used: usize,
     holders: Vec<Holder>,
-    /// Who was asked for last: books and gives back most.
-    last: usize,
     peak: usize,
     /// Who held what when `peak` was reached, if somebody has given back since; until then `holders` tells.
     at_peak: Vec<Holder>,
@@ -159,12 +157,7 @@ impl Budget {
 
 impl State {
     fn find(&mut self, purpose: &'static str, rank: Option<u32>) -> Option<&mut Holder> {
-        let is_same = |holder: &Holder| holder.rank == rank && ptr::eq(holder.purpose, purpose);
-        if !self.holders.get(self.last).is_some_and(is_same) {
-            self.last =
-                self.holders.iter().position(|holder| holder.rank == rank && holder.purpose == purpose)?;
-        }
-        self.holders.get_mut(self.last)
+        self.holders.iter_mut().find(|holder| holder.rank == rank && holder.purpose == purpose)
     }
 }
 

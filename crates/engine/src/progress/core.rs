@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Header, Idle, Node, PostError, Ticket};
 
-use crate::progress::tables::arrived::Arrived;
+use crate::progress::tables::arrived::{Arrived, Body, Short};
 use crate::progress::tables::awaited::Awaited;
 use crate::progress::tables::mailroom::Raw;
 use crate::progress::tables::matching::{Posted, Unexpected};
@@ -140,21 +140,34 @@ impl Core {
     /// Books an entry for a message that comes before its receive, so that a flood of empty messages ends like one of full ones. Where not even that can be had, the
     /// message is lost without a trace and the rank poisoned.
     pub fn book_entry(&mut self, fabric: &dyn Fabric) -> bool {
-        let booked = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES);
-        booked.map_err(|exceeded| self.fault.get_or_insert(exceeded.into())).is_ok()
+        match fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES) {
+            Ok(()) => true,
+            Err(exceeded) => {
+                self.fault.get_or_insert(exceeded.into());
+                false
+            }
+        }
     }
 
-    /// Keeps what `make` gives, a message that came before its receive, whose entry and [bytes](Arrived::held) are booked.
-    #[inline(always)]
+    /// Keeps a message that came before its receive, whose entry and [bytes](Arrived::held) are booked: a short one, which is all of `message`, or another `body`.
+    #[inline(never)]
     pub fn keep_message(
         &mut self,
         fabric: &dyn Fabric,
         from: Node,
         envelope: Envelope,
-        make: impl FnOnce() -> Arrived,
+        length: u64,
+        message: &[u8],
+        body: Option<Body>,
     ) -> Key {
         self.early += 1;
-        let message = self.messages.insert_with(make);
+        let message = self.messages.insert_with(|| {
+            let body = Body::Short(Short::of(if body.is_none() { message } else { &[] }));
+            Arrived { envelope, from, length, body, claimed_by: None }
+        });
+        if let (Some(body), Some(arrived)) = (body, self.messages.get_mut(message)) {
+            arrived.body = body;
+        }
         self.arrives_early(fabric, from, message);
         self.unexpected.push(&envelope, message);
         message
@@ -162,9 +175,9 @@ impl Core {
 
     /// Takes a message out of the table, and gives back what was booked for it.
     pub fn take_message(&mut self, fabric: &dyn Fabric, message: Key) -> Option<Arrived> {
-        let arrived = self.messages.remove(message)?;
-        fabric.budget().release(UNEXPECTED, ENTRY_BYTES + arrived.held());
-        Some(arrived)
+        let held = self.messages.get(message)?.held();
+        fabric.budget().release(UNEXPECTED, ENTRY_BYTES + held);
+        self.messages.remove(message)
     }
 
     /// Records the result of a request; drops the entry if nobody will ask for it.

@@ -45,7 +45,6 @@ impl<T> Slab<T> {
         (u64::from(generation) << 32) | u64::from(index)
     }
 
-    #[inline]
     pub fn insert(&mut self, entry: T) -> Key {
         self.insert_with(|| entry)
     }

@@ -281,12 +281,14 @@ impl<'a> Turn<'a> {
     /// The same for a [meeting](Turn::meet).
     #[inline(never)]
     pub fn bring(&self, data: &Region) {
-        self.lay_down(data);
-        self.come();
+        if !self.was_laid() {
+            self.lay_down(data);
+            self.come();
+        }
     }
 
     fn lay_down(&self, data: &Region) {
-        if self.failed.is_none() && !self.was_laid() {
+        if self.failed.is_none() {
             self.board.lay_down(self.me(), self.number, data);
         }
     }

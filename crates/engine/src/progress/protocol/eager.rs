@@ -176,18 +176,12 @@ impl Core {
         payload: &[u8],
     ) {
         let whole = payload.len() as u64 == length;
-        if whole && payload.len() <= Short::MOST {
-            if self.book_entry(fabric) {
-                self.keep_message(fabric, from, envelope, || {
-                    let body = Body::Short(Short::of(payload));
-                    Arrived { envelope, from, length, body, claimed_by: None }
-                });
-            }
-            return;
-        }
-        let room = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES.saturating_add(length as usize));
+        let in_entry = whole && payload.len() <= Short::MOST;
+        let beside = if in_entry { 0 } else { length as usize };
+        let room = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES.saturating_add(beside));
         let is_kept = room.is_ok();
         let body = match room {
+            Ok(()) if in_entry => None,
             Ok(()) => {
                 // What is not here yet may be a lie.
                 let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
@@ -196,17 +190,16 @@ impl Core {
                 Some(Body::Data(data))
             }
             // Its receive is told.
-            Err(exceeded) => self.book_entry(fabric).then(|| Body::Lost(exceeded.into())),
+            Err(exceeded) => Some(Body::Lost(exceeded.into())),
         };
-        let message = body.map(|body| {
-            let arrived = || Arrived { envelope, from, length, body, claimed_by: None };
-            self.keep_message(fabric, from, envelope, arrived)
-        });
+        let mut pieces = Assembling::Nowhere { left: length - payload.len() as u64 };
+        if is_kept || self.book_entry(fabric) {
+            let message = self.keep_message(fabric, from, envelope, length, payload, body);
+            if is_kept {
+                pieces = Assembling::Message(message);
+            }
+        }
         if !whole {
-            let pieces = match message {
-                Some(message) if is_kept => Assembling::Message(message),
-                _ => Assembling::Nowhere { left: length - payload.len() as u64 },
-            };
             self.assemble(from, pieces);
         }
     }

@@ -223,15 +223,21 @@ impl Core {
             });
             return Ok(id);
         }
-        let Some(Arrived { envelope, from, length, body, .. }) = self.take_message(fabric, message) else {
+        let Some(arrived) = self.take_message(fabric, message) else {
             return Err(Error::Internal { reason: "a message vanished" });
         };
-        match body {
-            Body::Short(short) => {
-                self.receive_kept(fabric, buffer, (message, from, &envelope), short.bytes())
-            }
-            Body::Data(data) => self.receive_kept(fabric, buffer, (message, from, &envelope), &data),
+        let Arrived { envelope, from, length, .. } = arrived;
+        if let Some(data) = arrived.whole() {
+            copied(fabric, length);
+            self.matches(fabric, (Which::Arrived(message), None), |_| {
+                Transit::of(from, &envelope, length, Carried::Eager)
+            });
+            let outcome = store(buffer, &envelope, data);
+            return self.add_request(fabric, Request::complete(outcome));
+        }
+        match arrived.body {
             Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
+            Body::Short(_) | Body::Data(_) => Err(Error::Internal { reason: "a message vanished" }),
             Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, from, length));
                 let id = self.add_request(fabric, Request::new(work))?;
@@ -244,24 +250,6 @@ impl Core {
                 Ok(id)
             }
         }
-    }
-
-    /// Receives a message all of which has been kept.
-    fn receive_kept(
-        &mut self,
-        fabric: &dyn Fabric,
-        buffer: &RecvBuffer,
-        (message, from, envelope): (Key, Node, &Envelope),
-        data: &[u8],
-    ) -> Result<RequestId> {
-        let length = data.len() as u64;
-        copied(fabric, length);
-        self.matches(fabric, (Which::Arrived(message), None), |_| {
-            Transit::of(from, envelope, length, Carried::Eager)
-        });
-        let outcome = store(buffer, envelope, data);
-        self.make_room_for_request(fabric)?;
-        Ok(RequestId::from_bits(self.requests.insert_with(|| Request::complete(outcome))))
     }
 
     /// Does what waits for room or for a DMA engine; returns how much it moved.

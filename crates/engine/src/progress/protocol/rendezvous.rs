@@ -158,10 +158,8 @@ impl Core {
             return self.malformed(from, "an RTS with a source or tag that no message has");
         }
         let Some(place) = self.posted.find(&envelope) else {
-            let body = Body::Offered(rts);
             if self.book_entry(fabric) {
-                let arrived = || Arrived { envelope, from, length, body, claimed_by: None };
-                self.keep_message(fabric, from, envelope, arrived);
+                self.keep_message(fabric, from, envelope, length, &[], Some(Body::Offered(rts)));
             }
             return;
         };

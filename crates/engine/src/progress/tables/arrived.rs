@@ -65,18 +65,18 @@ impl Short {
     /// As long as an offer, which an entry has room for.
     pub const MOST: usize = 55;
 
-    /// # Panics
-    /// If the message is longer than [`MOST`](Short::MOST).
+    /// As much as there is room for.
     #[inline(always)]
     pub fn of(message: &[u8]) -> Short {
         let mut bytes = [0; Short::MOST];
-        bytes[..message.len()].copy_from_slice(message);
-        Short { length: message.len() as u8, bytes }
+        let length = message.len().min(Short::MOST);
+        bytes[..length].copy_from_slice(&message[..length]);
+        Short { length: length as u8, bytes }
     }
 
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
+        &self.bytes[..usize::from(self.length).min(Short::MOST)]
     }
 }
 

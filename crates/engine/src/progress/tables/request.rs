@@ -30,7 +30,6 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    #[inline(always)]
     pub fn new(work: Work) -> Request {
         Request { work, outcome: None, orphan: false, mark: Mark::default() }
     }
@@ -39,10 +38,10 @@ impl Request {
     #[inline(always)]
     pub fn posted(buffer: &RecvBuffer, place: Place) -> Request {
         let stage = ReceiveStage::Posted { place, offered: None };
-        Request::new(Work::Receive(ReceiveWork { buffer: buffer.clone(), stage }))
+        let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
+        Request { work, outcome: None, orphan: false, mark: Mark::default() }
     }
 
-    #[inline]
     pub fn complete(status: Result<Status>) -> Request {
         Request { outcome: Some(status), ..Request::new(Work::External) }
     }

@@ -152,12 +152,9 @@ impl Names {
     /// The queue of that name, for one more entry.
     #[inline(always)]
     fn of_next(&mut self, bin: Bin) -> &mut Ends {
-        if self.near.0 == bin { &mut self.near.1 } else { self.of_next_far(bin) }
-    }
-
-    // Apart, so that a bin whose queue is near stays in registers.
-    #[inline(never)]
-    fn of_next_far(&mut self, bin: Bin) -> &mut Ends {
+        if self.near.0 == bin {
+            return &mut self.near.1;
+        }
         if self.near.1.is_empty() && (self.far.is_empty() || !self.far.contains_key(&bin)) {
             self.near.0 = bin;
             return &mut self.near.1;
@@ -203,6 +200,14 @@ impl Queues {
 
     #[inline(always)]
     pub fn push(&mut self, bin: Bin, entry: Key) -> Place {
+        let Bin { context, source, tag } = bin;
+        self.push_to(context, source, tag, entry)
+    }
+
+    /// By the parts of a bin, which go in registers: a whole one would be read from the stack as one word before its parts have been written there.
+    #[inline(never)]
+    fn push_to(&mut self, context: u32, source: u32, tag: i32, entry: Key) -> Place {
+        let bin = Bin { context, source, tag };
         let order = self.next_order;
         self.next_order += 1;
         let index = match self.free.pop() {
