@@ -40,7 +40,7 @@ impl<'r> Plan<'r> {
         }
     }
 
-    /// The same where it lies: to move it takes half as long as a line takes from core to core.
+    /// The same where it lies: it is long, and short collectives take no longer than to move it a few times.
     #[inline(never)]
     pub fn take_part(&mut self) -> Result<()> {
         match &self.what {

@@ -195,7 +195,7 @@ fn meeting(state: &State, comm: MPI_Comm) -> Option<&Comm> {
 }
 
 /// # Safety
-/// None: it is as the others are.
+/// None: it is as the others are, by which the generator tells them from the general ones.
 #[inline(always)]
 pub(crate) unsafe fn mpi_barrier(state: &State, comm: MPI_Comm) -> bool {
     meeting(state, comm).is_some_and(|comm| state.rank().barrier_at_once(&comm.comm))

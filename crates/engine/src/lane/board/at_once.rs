@@ -184,7 +184,7 @@ impl Lane {
         let (slots, hall, turn) = (slots(board)?, board.hall()?, board.coming_turn());
         let may = !self.schedules.has_preferences() && !board.reuse.has_line() && root < comm.size();
         may.then(|| Slotted {
-            part: Part { lane: self, comm, board, which, turn, bytes },
+            part: Part::next((self, comm, board), which, bytes),
             hall,
             slots,
             // The other form enters it once more, which changes nothing.
@@ -197,14 +197,8 @@ impl Lane {
     fn part_in<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
         let board = &**comm.board()??;
         let bytes = bytes as u64;
-        (is_in_notes(which, bytes, board) && !self.schedules.has_preferences()).then(|| Part {
-            lane: self,
-            comm,
-            board,
-            which,
-            turn: board.coming_turn(),
-            bytes,
-        })
+        let may = is_in_notes(which, bytes, board) && !self.schedules.has_preferences();
+        may.then(|| Part::next((self, comm, board), which, bytes))
     }
 }
 
@@ -243,7 +237,13 @@ impl Slotted<'_> {
     }
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The part in the turn that comes next.
+    #[inline(always)]
+    pub fn next((lane, comm, board): (&'a Lane, &'a Comm, &'a Board), which: Which, bytes: u64) -> Part<'a> {
+        Part { lane, comm, board, which, turn: board.coming_turn(), bytes }
+    }
+
     #[inline(always)]
     pub fn has_room(&self, bytes: u64) -> bool {
         self.board.reuse.is_passed(self.board.reuse.needs(self.turn, bytes))
@@ -331,17 +331,12 @@ impl Part<'_> {
     fn comes_as(&self, kind: u8, member: u32) -> bool {
         // One who runs on the other core at this time has it soon; to let another run takes longer, except among fibers.
         let glances = if self.board.ways.near && !self.board.ways.own_cores { 1 } else { GLANCES };
-        self.comes_in_time(glances as u32, kind, member)
+        self.comes_within(glances, kind, member)
     }
 
-    /// As [`comes`](Part::comes), within so many looks.
+    /// As [`comes`](Part::comes), as a note of this kind, within so many looks.
     #[inline(always)]
-    pub fn comes_within(&self, looks: u32, member: u32) -> bool {
-        self.comes_in_time(looks, self.which.kind(), member)
-    }
-
-    #[inline(always)]
-    fn comes_in_time(&self, looks: u32, kind: u8, member: u32) -> bool {
+    pub fn comes_within(&self, looks: u64, kind: u8, member: u32) -> bool {
         (0..looks).any(|_| self.board.shows(member, self.turn, kind))
             && self.board.said(member, self.turn) == self.expected()
     }

@@ -9,16 +9,22 @@ use crate::lane::board::turn::Meeting;
 use crate::schedule::Which;
 use crate::values::comm::Comm;
 use crate::values::memory::Kernel;
-use crate::values::memory::board::NOTE_BYTES;
+use crate::values::memory::board::{Board, NOTE_BYTES};
 
-/// Looks at the notes of others before the other form is begun. Those who come to a collective at the same time need but a few of them for a line to come from another core; this is about the time that the other form takes to begin.
-const LOOKS: u32 = 256;
+/// Looks at the note of another before the other form is begun. Chosen, not measured: some hundred nanoseconds, a few times what a line takes from core to core.
+const LOOKS: u64 = 256;
+
+/// The board of a communicator whose members look at each other's notes when they meet.
+#[inline(always)]
+fn flat_board(comm: &Comm) -> Option<&Board> {
+    comm.board()?.map(|board| &**board).filter(|board| Meeting::waiting(board) == Meeting::Flat)
+}
 
 impl Lane {
     /// True if the members of a communicator look at each other's notes when they meet.
     #[inline]
     pub fn may_meet_at_once(&self, comm: &Comm) -> bool {
-        comm.board().flatten().is_some_and(|board| Meeting::waiting(board) == Meeting::Flat)
+        flat_board(comm).is_some()
     }
 
     /// [`Rank::barrier`](crate::Rank::barrier), if the others come soon.
@@ -84,17 +90,9 @@ impl Lane {
     /// The next part in a collective of so many bytes of each in which all look at all others' notes.
     #[inline(always)]
     fn part_in_meeting<'a>(&'a self, which: Which, bytes: usize, comm: &'a Comm) -> Option<Part<'a>> {
-        let board = &**comm.board()??;
-        let bytes = bytes as u64;
+        let (board, bytes) = (flat_board(comm)?, bytes as u64);
         let may = bytes <= NOTE_BYTES && !self.schedules.has_preferences();
-        (may && Meeting::waiting(board) == Meeting::Flat).then(|| Part {
-            lane: self,
-            comm,
-            board,
-            which,
-            turn: board.coming_turn(),
-            bytes,
-        })
+        may.then(|| Part::next((self, comm, board), which, bytes))
     }
 }
 
@@ -107,12 +105,13 @@ impl Part<'_> {
         }
         self.board.lay_bytes(self.turn, (self.bytes, 0), data);
         self.publish();
-        let me = self.comm.rank();
-        let met = (0..self.board.members()).all(|member| member == me || self.comes_within(LOOKS, member));
+        let (me, kind) = (self.comm.rank(), self.which.kind());
+        let met =
+            (0..self.board.members()).all(|member| member == me || self.comes_within(LOOKS, kind, member));
         if met {
             self.board.reuse.has_met(self.turn);
         } else {
-            self.board.lays_early(self.turn, self.which.kind(), self.bytes);
+            self.board.lays_early(self.turn, kind, self.bytes);
         }
         met
     }

@@ -65,9 +65,10 @@ impl Short {
     /// As long as an offer, which an entry has room for.
     pub const MOST: usize = 55;
 
-    /// As much as there is room for.
+    /// A message of up to [`MOST`](Short::MOST) bytes.
     #[inline(always)]
     pub fn of(message: &[u8]) -> Short {
+        debug_assert!(message.len() <= Short::MOST, "a longer one is kept elsewhere");
         let mut bytes = [0; Short::MOST];
         let length = message.len().min(Short::MOST);
         bytes[..length].copy_from_slice(&message[..length]);
