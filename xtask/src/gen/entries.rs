@@ -213,7 +213,7 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation) ->
 
 /// The functions that have a form in `imp/quick`, which does what most calls of them come to.
 fn is_quick(function: &Function) -> bool {
-    const MESSAGES: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
+    const MESSAGES: [&str; 5] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Sendrecv"];
     const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
     const PREFIXES: [&str; 2] = ["MPI_Scan", "MPI_Exscan"];
     const MEETINGS: [&str; 4] = ["MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall"];
@@ -222,11 +222,20 @@ fn is_quick(function: &Function) -> bool {
     [&MESSAGES[..], &WINDOWS, &ROOTED, &PREFIXES, &MEETINGS].iter().any(|names| names.contains(name))
 }
 
-/// The body of an entry point that tries that form first.
+/// The body of an entry point that tries that form first. One that sends and receives may have sent when it finds that it cannot receive at once: it says so by its destination, which
+/// is nobody from then on.
 fn quickly_or(function: &Function, otherwise: &str) -> String {
-    let (name, arguments) = (&function.name, names(function).join(", "));
+    let (name, mut arguments) = (&function.name, names(function));
+    let mut before = "";
+    if name == "MPI_Sendrecv"
+        && let Some(dest) = arguments.iter_mut().find(|argument| *argument == "dest")
+    {
+        *dest = "&mut dest".into();
+        before = "let mut dest = dest;\n        ";
+    }
+    let arguments = arguments.join(", ");
     format!(
-        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
+        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        {before}\
          if let Some(state) = call::quick(call::entry!(\"{name}\")) && crate::imp::quick::{}(state, {arguments}) {{\n            \
          return MPI_SUCCESS;\n        }}\n        {otherwise}\n    }}\n",
         name.to_lowercase()

@@ -903,7 +903,20 @@ pub unsafe extern "C-unwind" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Sendrecv"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
+        let mut dest = dest;
+        if let Some(state) = call::quick(call::entry!("MPI_Sendrecv")) && crate::imp::quick::mpi_sendrecv(state, sendbuf, sendcount, sendtype, &mut dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status))
+    }
+}
+
+/// Any call of `MPI_Sendrecv`.
+#[inline(never)]
+unsafe fn any_MPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Sendrecv", under: 1), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };

@@ -1,8 +1,8 @@
 //! Chapter 3: what most sends and receives come to. A message of a predefined type that lies in one piece and fits into a letter, to or from a rank that is named, with nothing in
 //! its way, takes a look at each argument and one visit to the engine.
 //!
-//! Each function does all of its call or nothing: what is false here is begun again by the function in `p2p`, which knows all cases and all errors. So nothing is explained here, and
-//! nothing is checked twice in a call that goes well. Called while the process is active and nobody watches it (`call::quick`).
+//! Each function does all of its call or nothing, but for [`mpi_sendrecv`], which says what it has done: what is false here is begun again by the function in `p2p`, which knows all
+//! cases and all errors. So nothing is explained here, and nothing is checked twice in a call that goes well. Called while the process is active and nobody watches it (`call::quick`).
 
 mod block;
 mod collectives;
@@ -121,6 +121,41 @@ pub(crate) unsafe fn mpi_recv(
         unsafe { StatusOut::new(status) }.set(&Status::of_message(meant.rank, meant.tag, bytes));
     }
     true
+}
+
+/// Sends and receives at once. If the message is gone and the other one is not here, `dest` is nobody, and what is left of the call is to receive.
+///
+/// # Safety
+/// See the module `convert`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "those of MPI_Sendrecv")]
+pub(crate) unsafe fn mpi_sendrecv(
+    state: &State,
+    sendbuf: *const c_void,
+    sendcount: c_int,
+    sendtype: MPI_Datatype,
+    dest: &mut c_int,
+    sendtag: c_int,
+    recvbuf: *mut c_void,
+    recvcount: c_int,
+    recvtype: MPI_Datatype,
+    source: c_int,
+    recvtag: c_int,
+    comm: MPI_Comm,
+    status: *mut MPI_Status,
+) -> bool {
+    // Nothing may be sent for a receive that fails before it has begun.
+    let incoming = Given { count: recvcount, datatype: recvtype, rank: source, tag: recvtag, comm };
+    let may_receive =
+        incoming.meaning(state, recvbuf).is_some_and(|meant| meant.rank < meant.comm.comm.peers().size());
+    // SAFETY: passed on.
+    unsafe {
+        if !may_receive || !mpi_send(state, sendbuf, sendcount, sendtype, *dest, sendtag, comm) {
+            return false;
+        }
+        *dest = MPI_PROC_NULL;
+        mpi_recv(state, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
+    }
 }
 
 /// # Safety
