@@ -31,7 +31,7 @@ pub(super) fn give(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
     for (piece, (from, many)) in (0_u64..).zip(steps((0, bytes), each)) {
         let (slot, reached) = (Board::slot_number(turn.number, piece, pieces), step(turn.number, piece + 1));
         turn.wait_for(1 - me, &|| board.is_free(slot, 1 - me))?;
-        whole.region().elements(from, many).copy_to(&board.slot(me, slot, many, turn.byte()));
+        whole.region().elements(from, many).copy_across_to(&board.slot(me, slot, many, turn.byte()));
         board.reuse.fill(slot, reached);
         if piece == 0 {
             turn.publish(me, false);
@@ -61,7 +61,7 @@ pub(super) fn take(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
             turn.wait(giver, || turns::reached(board.laid(giver)) >= reached)?;
         }
         let slot = Board::slot_number(turn.number, piece, pieces);
-        board.slot(giver, slot, many, turn.byte()).copy_to(&whole.region().elements(from, many));
+        board.slot(giver, slot, many, turn.byte()).copy_across_to(&whole.region().elements(from, many));
         turn.show(board.taken(turn.me()), reached, turn.me());
     }
     whole.spread(&place);
@@ -119,7 +119,7 @@ pub(super) fn exchange(turn: &mut Turn<'_>, call: &Call) -> Result<()> {
 fn move_across(turn: &mut Turn<'_>, data: &Region, place: &Region, meanwhile: &dyn Fn()) -> Result<()> {
     let (data, whole) = (Whole::of(data, turn.byte()), Whole::place(place, turn.byte()));
     swap(turn, data.region(), meanwhile, &|first, _, theirs| {
-        theirs.copy_to(&whole.region().elements(first, theirs.count()));
+        theirs.copy_across_to(&whole.region().elements(first, theirs.count()));
     })?;
     if turn.failed.is_none() {
         whole.spread(place);
@@ -161,12 +161,15 @@ fn swap(
     Ok(())
 }
 
-/// Combines what both have, a few lines at a time, while they are in the nearest cache. The place may be that of this member's own elements. These are read where they lie, not where they were laid down: the lines there
+/// Bytes that are fetched before they are combined: a page for each quarter that is [copied in turn](Region::copy_across_to).
+const FETCHED: u64 = 16 << 10;
+
+/// Combines what both have, a few pages at a time, while they are in the nearest cache. The place may be that of this member's own elements. These are read where they lie, not where they were laid down: the lines there
 /// are the other one's by now.
 fn combine(op: &Op, own: &Region, theirs: &Region, place: &Region) {
     let is_in_place = own.same_place(place);
     let mut aside = Aside::new();
-    let each = Aside::BYTES / own.datatype().size();
+    let each = if is_in_place { Aside::BYTES } else { FETCHED } / own.datatype().size();
     for (first, many) in steps((0, own.count()), each) {
         let (theirs, place) = (theirs.elements(first, many), place.elements(first, many));
         if is_in_place {
@@ -174,7 +177,7 @@ fn combine(op: &Op, own: &Region, theirs: &Region, place: &Region) {
             theirs.copy_to(&copy);
             op.combine(&copy, &place);
         } else {
-            theirs.copy_to(&place);
+            theirs.copy_across_to(&place);
             op.combine(&own.elements(first, many), &place);
         }
     }

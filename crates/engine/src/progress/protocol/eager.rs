@@ -4,6 +4,7 @@
 //! split message follow each other without another letter to the same peer between them, so they need no name.
 
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 use fabric::{Fabric, Header, Node, PostError};
 
@@ -25,6 +26,9 @@ use crate::values::trial::Copies;
 
 /// Memory for this many bytes of a message is taken before they are here; for more, as they come.
 const TRUSTED_LENGTH: u64 = 64 << 10;
+
+/// Messages whose letters are best fetched from their sender's cache a line of several pages at a time (decision 63): shorter ones are in its nearest cache, longer ones in none.
+const FETCHED_ACROSS: RangeInclusive<u64> = 192 << 10..=768 << 10;
 
 /// A letter that was refused so often waits for something else than a receiver that empties its mailbox.
 pub(super) const PATIENCE: u32 = 256;
@@ -270,7 +274,11 @@ impl Core {
             self.malformed(from, "more bytes than the message was announced with");
             return true;
         }
-        receive.buffer.unpack(*filled, piece);
+        if FETCHED_ACROSS.contains(length) {
+            receive.buffer.unpack_across(*filled, piece);
+        } else {
+            receive.buffer.unpack(*filled, piece);
+        }
         *filled += piece.len() as u64;
         if filled < length {
             return false;

@@ -290,6 +290,21 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
     }
 }
 
+/// Copies many bytes, of which either side is in the cache of another core: what it has just written, or where it has just read.
+///
+/// # Safety
+/// As of [`ptr::copy_nonoverlapping`].
+#[inline]
+unsafe fn copy_across(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        wide::copy_in_turn(from, to, length);
+        #[cfg(not(target_arch = "x86_64"))]
+        ptr::copy_nonoverlapping(from, to, length);
+    }
+}
+
 impl RecvBuffer {
     /// Describes `count` elements at `base`.
     ///
@@ -362,10 +377,7 @@ impl RecvBuffer {
     /// If there is room for fewer.
     #[inline]
     pub fn unpack(&self, from: u64, bytes: &[u8]) {
-        assert!(
-            from.saturating_add(bytes.len() as u64) <= self.bytes(),
-            "packed bytes that there is room for"
-        );
+        self.assert_room(from, bytes);
         if self.is_contiguous() {
             // SAFETY: bytes of the elements, which the constructor's caller vouched for and nobody else uses until the operation is
             // complete.
@@ -373,6 +385,27 @@ impl RecvBuffer {
         } else {
             self.scatter(from, bytes);
         }
+    }
+
+    /// As [`unpack`](RecvBuffer::unpack), of bytes of a long message that another core has just written.
+    ///
+    /// # Panics
+    /// As it does.
+    pub fn unpack_across(&self, from: u64, bytes: &[u8]) {
+        if !self.is_contiguous() {
+            return self.unpack(from, bytes);
+        }
+        self.assert_room(from, bytes);
+        // SAFETY: as there.
+        unsafe { copy_across(bytes.as_ptr(), self.base.add(from as usize), bytes.len()) };
+    }
+
+    #[inline(always)]
+    fn assert_room(&self, from: u64, bytes: &[u8]) {
+        assert!(
+            from.saturating_add(bytes.len() as u64) <= self.bytes(),
+            "packed bytes that there is room for"
+        );
     }
 
     #[inline(never)]

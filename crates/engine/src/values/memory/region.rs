@@ -10,7 +10,7 @@ use core::ptr;
 use fabric::{Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Datatype, Layout};
-use crate::values::memory::{Apply, RecvBuffer, SendBuffer};
+use crate::values::memory::{Apply, RecvBuffer, SendBuffer, copy_across};
 
 /// Bytes that go from one layout into another at a time.
 const WINDOW: usize = 4096;
@@ -203,6 +203,17 @@ impl Region {
                 }
             }
         }
+    }
+
+    /// As [`copy_to`](Region::copy_to), between memory of the program and memory in which members give each other long data, which do not overlap.
+    pub fn copy_across_to(&self, target: &Region) {
+        if !self.is_contiguous() || !target.is_contiguous() {
+            return self.copy_to(target);
+        }
+        let len = self.bytes().min(target.bytes()) as usize;
+        debug_assert!(len as u64 <= self.base.addr().abs_diff(target.base.addr()) as u64);
+        // SAFETY: the invariant of this file.
+        unsafe { copy_across(self.base, target.base, len) };
     }
 
     /// `inout[i] = self[i] op inout[i]`, for the elements that both hold; `how` is for their type.

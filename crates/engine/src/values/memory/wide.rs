@@ -137,6 +137,45 @@ unsafe fn copy_by_sixty_four(from: *const u8, into: *mut u8, len: usize) {
     }
 }
 
+/// Copies so many bytes, a line of each quarter of them in turn. A processor asks for lines ahead of those that are read, or written, page by page: with several pages under way it asks for more at a
+/// time, which pays where each has to come from the cache of another core.
+///
+/// # Safety
+/// As of [`core::ptr::copy_nonoverlapping`].
+#[inline(never)]
+pub(crate) unsafe fn copy_in_turn(from: *const u8, into: *mut u8, len: usize) {
+    // From a line on: stores across two lines would take back all that is gained.
+    let head = (into.addr().wrapping_neg() & 63).min(len);
+    let quarter = if widest() >= THIRTY_TWO { (len - head) / 256 * 64 } else { 0 };
+    let done = head + 4 * quarter;
+    // SAFETY: the caller's promise, for parts that are all of the bytes; there are quarters only if the processor has what they take.
+    unsafe {
+        core::ptr::copy_nonoverlapping(from, into, head);
+        if quarter > 0 {
+            copy_quarters(from.add(head), into.add(head), quarter);
+        }
+        core::ptr::copy_nonoverlapping(from.add(done), into.add(done), len - done);
+    }
+}
+
+/// # Safety
+/// The processor has AVX2; there are four times `quarter` bytes on both sides, which is a multiple of 64, and they do not overlap.
+#[target_feature(enable = "avx2")]
+unsafe fn copy_quarters(from: *const u8, into: *mut u8, quarter: usize) {
+    for line in (0..quarter).step_by(64) {
+        for part in 0..4 {
+            let at = part * quarter + line;
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (from, into) = (from.add(at).cast::<__m256i>(), into.add(at).cast::<__m256i>());
+                let (first, second) = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+                _mm256_storeu_si256(into, first);
+                _mm256_storeu_si256(into.add(1), second);
+            }
+        }
+    }
+}
+
 /// How many bytes the processor takes at a time, if the system keeps the registers; asked once.
 #[inline(always)]
 fn widest() -> u8 {
@@ -228,4 +267,29 @@ operations! {
     And, false: _mm_and_si128, _mm256_and_si256, _mm512_and_si512;
     Or, false: _mm_or_si128, _mm256_or_si256, _mm512_or_si512;
     Xor, false: _mm_xor_si128, _mm256_xor_si256, _mm512_xor_si512;
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::copy_in_turn;
+
+    proptest! {
+        #[test]
+        fn bytes_that_are_copied_in_turn_are_all_copied_and_nothing_else_is_changed(
+            len in 0_usize..20_000,
+            before in 0_usize..130,
+            ahead in 0_usize..130,
+        ) {
+            let bytes: Vec<u8> = (0..ahead + len).map(|at| (at * 7 + at / 251) as u8).collect();
+            let mut found = alloc::vec![255; before + len + 64];
+            // SAFETY: both have room for so many bytes from there on.
+            unsafe { copy_in_turn(bytes.as_ptr().add(ahead), found.as_mut_ptr().add(before), len) };
+            prop_assert_eq!(&found[before..before + len], &bytes[ahead..]);
+            prop_assert!(found[..before].iter().chain(&found[before + len..]).all(|byte| *byte == 255));
+        }
+    }
 }
