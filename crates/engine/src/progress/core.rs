@@ -16,6 +16,7 @@ use crate::progress::tables::matching::{Posted, Unexpected};
 use crate::progress::tables::peers::{Outgoing, Peers};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::slot::Direct;
+use crate::progress::tables::spares::Spares;
 use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
 use crate::values::envelope::{Envelope, message_of};
@@ -46,6 +47,8 @@ pub(crate) struct Core {
     /// Messages and reads of the raw mailbox and portal.
     pub raw: Raw,
     pub messages: Slab<Arrived>,
+    /// Memory for the next of them.
+    pub spares: Spares,
     pub requests: Slab<Request>,
     /// Which of them somebody waits for.
     pub awaited: Awaited,
@@ -102,6 +105,7 @@ impl Core {
             direct: Direct::default(),
             raw: Raw::default(),
             messages: Slab::new(),
+            spares: Spares::under(fabric.budget().limit()),
             requests: Slab::new(),
             awaited: Awaited::default(),
             blocked: Vec::new(),

@@ -3,7 +3,6 @@
 //! Cost: one letter, one copy in and one copy out when the receive is posted; one more copy when it is not. The pieces of a
 //! split message follow each other without another letter to the same peer between them, so they need no name.
 
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use fabric::{Fabric, Header, Node, PostError};
@@ -189,7 +188,7 @@ impl Core {
             Ok(()) => {
                 // What is not here yet may be a lie.
                 let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
-                let mut data = Vec::with_capacity(trusted as usize);
+                let mut data = self.spares.take(trusted as usize);
                 data.extend_from_slice(payload);
                 Some(Body::Data(data))
             }
@@ -256,6 +255,7 @@ impl Core {
         if let Some(Request { work: Work::Receive(ReceiveWork { buffer, .. }), .. }) = self.requests.get(key)
         {
             let outcome = store(buffer, &envelope, &data);
+            self.spares.keep(data);
             self.finish(fabric, key, outcome);
         }
     }

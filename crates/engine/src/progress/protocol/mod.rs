@@ -233,6 +233,9 @@ impl Core {
                 Transit::of(from, &envelope, length, Carried::Eager)
             });
             let outcome = store(buffer, &envelope, data);
+            if let Body::Data(data) = arrived.body {
+                self.spares.keep(data);
+            }
             return self.add_request(fabric, Request::complete(outcome));
         }
         match arrived.body {

@@ -1,10 +1,13 @@
 //! Non-blocking receives as most are: of a short message, of one source and tag, where nobody watches. They are posted, or get a message that has been kept for them, in one
 //! call that begins nothing else and makes everything where it stays.
 
+use core::mem;
+
 use fabric::Fabric;
 
 use super::copied;
 use crate::progress::core::{Core, ENTRY_BYTES, UNEXPECTED};
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::matching::{Pattern, Place};
 use crate::progress::tables::request::Request;
 use crate::values::memory::RecvBuffer;
@@ -53,9 +56,19 @@ impl Core {
         buffer.unpack(0, data);
         copied(fabric, length);
         self.unexpected.remove(place);
+        if held > 0 {
+            self.spare_body(message);
+        }
         self.messages.drop_entry(message);
         fabric.budget().release(UNEXPECTED, ENTRY_BYTES + held);
         let outcome = Ok(Status::received(&envelope, length));
         Some(RequestId::from_bits(self.requests.insert_with(|| Request::complete(outcome))))
+    }
+
+    /// Keeps the memory of a message that has been received, whose entry goes next.
+    fn spare_body(&mut self, message: Key) {
+        if let Some(Arrived { body: Body::Data(data), .. }) = self.messages.get_mut(message) {
+            self.spares.keep(mem::take(data));
+        }
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod receive;
 pub(crate) mod request;
 pub(crate) mod send;
 pub(crate) mod slot;
+pub(crate) mod spares;
 pub(crate) mod template;
 pub(crate) mod trials;
 pub(crate) mod watch;
