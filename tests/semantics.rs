@@ -21,6 +21,11 @@ fn every_mode_of_send_delivers_and_synchronises_as_it_says() {
 }
 
 #[test]
+fn what_is_sent_and_received_in_one_call_is_sent_once_and_received_when_it_comes() {
+    holds("send_and_receive.c", &[1, 2, 5]);
+}
+
+#[test]
 fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
     holds("sizes.c", &[2, 3]);
 }
