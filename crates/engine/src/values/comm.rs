@@ -52,7 +52,14 @@ struct Inner {
 }
 
 /// What a communicator holds as long as it is used: its number (see `contexts`).
-pub(crate) trait Lease: core::fmt::Debug {}
+pub(crate) trait Lease {}
+
+/// Not asked of the lease itself: its table of functions would bring the formatting of numbers into every program.
+impl core::fmt::Debug for dyn Lease {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Lease")
+    }
+}
 
 /// A communicator that may be gone.
 #[derive(Debug)]

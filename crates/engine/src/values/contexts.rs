@@ -47,7 +47,6 @@ struct Numbers {
 }
 
 /// A number that a communicator has, until it is dropped.
-#[derive(Debug)]
 struct Taken {
     numbers: Arc<Locked<Numbers>>,
     number: u32,
