@@ -219,13 +219,6 @@ pub(crate) struct Peers {
     table: PeerTable<Box<Peer>>,
 }
 
-/// A peer that was not talked to.
-#[cold]
-#[inline(never)]
-fn stranger() -> Box<Peer> {
-    Box::default()
-}
-
 impl Peers {
     pub fn new(nodes: u32) -> Peers {
         Peers { nodes, table: PeerTable::default() }
@@ -238,7 +231,7 @@ impl Peers {
 
     #[inline(always)]
     pub fn at(&mut self, node: Node) -> &mut Peer {
-        self.table.at(node, stranger)
+        self.table.at(node, Box::default)
     }
 
     /// A peer that was talked to.
