@@ -229,9 +229,16 @@ impl Peers {
         self.nodes
     }
 
+    /// A peer, for what is in the way of every message.
     #[inline(always)]
     pub fn at(&mut self, node: Node) -> &mut Peer {
         self.table.at(node, Box::default)
+    }
+
+    /// The same, for everything else: a call, of which there are many.
+    #[inline(never)]
+    pub fn of(&mut self, node: Node) -> &mut Peer {
+        self.at(node)
     }
 
     /// A peer that was talked to.
@@ -252,7 +259,7 @@ impl Peers {
     #[cold]
     #[inline(never)]
     fn see_stranger(&mut self, node: Node) {
-        self.at(node).seen += 1;
+        self.of(node).seen += 1;
     }
 
     #[inline]
