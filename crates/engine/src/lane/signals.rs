@@ -66,12 +66,12 @@ pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
     let circle = lane.circle.get_or_init(|| Circle::new(fabric, comm.size()));
     let arrivals = done * circle.children(me, p);
     if fabric.raised(ARRIVED) < arrivals {
-        lane.wait_about(WAITING, |lane| lane.fabric().raised(ARRIVED) >= arrivals)?;
+        wait(lane, &mut |fabric| fabric.raised(ARRIVED) >= arrivals)?;
     }
     if let Some(parent) = circle.parent(me) {
         raise_member(fabric, comm, parent, ARRIVED)?;
         if fabric.raised(RELEASED) < done {
-            lane.wait_about(WAITING, |lane| lane.fabric().raised(RELEASED) >= done)?;
+            wait(lane, &mut |fabric| fabric.raised(RELEASED) >= done)?;
         }
     }
     if let (Some(multicast), heads @ [_, ..]) = (fabric.multicast(), circle.heads()) {
@@ -86,9 +86,13 @@ fn meet(lane: &Lane, barrier: &dyn MachineBarrier) -> Result<()> {
     if barrier.passed(meeting) {
         return Ok(());
     }
-    lane.wait_about(WAITING, |lane| {
-        lane.fabric().world_barrier().is_some_and(|barrier| barrier.passed(meeting))
-    })
+    wait(lane, &mut |_| barrier.passed(meeting))
+}
+
+/// One loop for all who have come early.
+#[inline(never)]
+fn wait(lane: &Lane, done: &mut dyn FnMut(&dyn Fabric) -> bool) -> Result<()> {
+    lane.wait_about(WAITING, |lane| done(lane.fabric()))
 }
 
 fn raise_member(fabric: &dyn Fabric, comm: &Comm, member: u64, lane: Counter) -> Result<()> {
