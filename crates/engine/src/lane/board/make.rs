@@ -2,16 +2,18 @@
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::slice;
 
 use fabric::{Key, Route};
 
 use crate::coll::{allreduce, bcast};
 use crate::lane::Lane;
+use crate::schedule::{Steps, Workshop};
 use crate::values::comm::Comm;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::Result;
 use crate::values::memory::board::{Board, Ways};
-use crate::values::memory::{Region, Scratch};
+use crate::values::memory::{RecvBuffer, Scratch};
 use crate::values::op::{Builtin, Op};
 
 /// The call that makes the board.
@@ -65,10 +67,8 @@ impl Lane {
         let spacious = if with_hall && !fabric.caps().own_cores { allocate(true) } else { None };
         let has_hall = spacious.is_some();
         let allocated = spacious.or_else(|| allocate(false));
-        let Key(words) = allocated.unwrap_or(Key([0; 4]));
-        let key = Key(
-            self.agree(words, |words| self.run(bcast::plan(self.shop(), &words.to_receive(), 0, comm)?))?
-        );
+        let mut key = allocated.unwrap_or(Key([0; 4]));
+        self.agree(&mut key.0, &|shop, words| bcast::plan(shop, words, 0, comm))?;
         let base = if key == Key([0; 4]) { None } else { Board::attach(fabric, &key).ok() };
         let all_routes =
             |holds: fn(&Route) -> bool| (0..members).all(|member| holds(fabric.route(comm.node(member))));
@@ -83,11 +83,9 @@ impl Lane {
             (has_hall || me != 0, HALL),
             (fabric.caps().own_cores && fabric.fence_all(), FENCES),
         ];
-        let mine = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
-        let [all] = self.agree([mine], |words| {
-            let op = Op::builtin(Builtin::Band);
-            self.run(allreduce::plan(self.shop(), None, &words.to_receive(), &op, comm)?)
-        })?;
+        let mut all = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
+        let and = Op::builtin(Builtin::Band);
+        self.agree(slice::from_mut(&mut all), &|shop, words| allreduce::plan(shop, None, words, &and, comm))?;
         let agreed = |bit: u64| all & bit != 0;
         let ways = Ways {
             own_cores: agreed(OWN_CORES),
@@ -109,22 +107,20 @@ impl Lane {
     }
 
     /// Words that a collective changes.
-    fn agree<const N: usize>(
+    fn agree(
         &self,
-        words: [u64; N],
-        by: impl FnOnce(&Region) -> Result<()>,
-    ) -> Result<[u64; N]> {
-        let mut scratch = Scratch::zeroed(N * 8);
-        let region = scratch.region(N as u64, &Datatype::basic(Basic::U64));
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        words: &mut [u64],
+        plan: &dyn Fn(Workshop<'_>, &RecvBuffer) -> Result<Steps>,
+    ) -> Result<()> {
+        let mut scratch = Scratch::zeroed(size_of_val(words));
+        let region = scratch.region(words.len() as u64, &Datatype::basic(Basic::U64));
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         region.store(&bytes);
-        by(&region)?;
-        let mut bytes = bytes;
+        self.run(plan(self.shop(), &region.to_receive())?)?;
         region.load(&mut bytes);
-        let mut read = [0; N];
-        for (word, bytes) in read.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_ne_bytes(*bytes);
         }
-        Ok(read)
+        Ok(())
     }
 }
