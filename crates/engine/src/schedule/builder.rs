@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         &mut self,
         first: u32,
         count: u32,
-        part: impl FnOnce(&mut Self) -> Result<()>,
+        part: &dyn Fn(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let (me, size, start) = (self.me, self.size, self.plan().steps.len());
         let whole = self.whole;

@@ -19,7 +19,7 @@ pub(crate) fn allgather(
     let all = Region::from(recv);
     to_leader(&mut b, &sides, &own, comm, |member| all.block(member));
     let all = all.blocks(0, comm.peers().size());
-    b.among(sides.local, sides.members, |b| within::write(b, &all, 0))?;
+    b.among(sides.local, sides.members, &|b| within::write(b, &all, 0))?;
     Ok(b.finish())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn allgatherv(
         .collect();
     let place = |member: u32, part: &Region| packed.elements(starts[member as usize], part.bytes());
     to_leader(&mut b, &sides, &own, comm, |member| place(member, &Region::from(&recv.part(member))));
-    b.among(sides.local, sides.members, |b| within::write(b, &packed, 0))?;
+    b.among(sides.local, sides.members, &|b| within::write(b, &packed, 0))?;
     b.wait();
     for (member, part) in parts().enumerate() {
         b.copy(&place(member as u32, &part), &part);

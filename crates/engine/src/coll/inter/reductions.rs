@@ -45,7 +45,7 @@ pub(crate) fn allreduce(
     let sides = Sides::of(comm);
     let mut b = builder(shop, comm, "allreduce");
     swap_results(&mut b, &sides, &value, &target, op)?;
-    b.among(sides.local, sides.members, |b| within::write(b, &target, 0))?;
+    b.among(sides.local, sides.members, &|b| within::write(b, &target, 0))?;
     Ok(b.finish())
 }
 
@@ -125,7 +125,7 @@ fn to_leader(b: &mut Builder<'_>, sides: &Sides, value: &Region, op: &Op) -> Res
     b.set_op(op);
     let target = if sides.leads(b) { Some(b.scratch_like(value)?) } else { None };
     let steps = Reduction { value: value.clone(), target: target.clone(), root: 0 };
-    b.among(sides.local, sides.members, |b| reduction::write(b, &steps))?;
+    b.among(sides.local, sides.members, &|b| reduction::write(b, &steps))?;
     b.wait();
     Ok(target)
 }

@@ -18,7 +18,7 @@ pub(crate) fn bcast(shop: Workshop<'_>, buffer: &RecvBuffer, root: Root, comm: &
                 b.receive(root, &region);
                 b.wait();
             }
-            b.among(sides.local, sides.members, |b| within::write(b, &region, 0))?;
+            b.among(sides.local, sides.members, &|b| within::write(b, &region, 0))?;
         }
     }
     Ok(b.finish())
