@@ -13,7 +13,8 @@ use std::sync::{LazyLock, Mutex};
 use fabric_local::{LocalFabric, NoHooks, Options, Outcome, run_fibers};
 
 use crate::coll::{
-    allgather, allgatherv, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scatter,
+    Blocks, allgather, allgatherv, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter,
+    scatter,
 };
 use crate::schedule::{Dealing, Schedules, Step, Steps, Workshop};
 use crate::values::bounds::{Bound, Bounds};
@@ -155,6 +156,12 @@ impl Desk<'_> {
         self.memory.elements(1 << 40, 0).retyped(bytes / 8, &self.word)
     }
 
+    /// A block for each member, all of them at rank 0.
+    fn blocks(&self, bytes: u64, comm: &Comm) -> Result<Blocks> {
+        let own = self.words(bytes).retyped(bytes, &self.byte);
+        Blocks::of(Some(own), Some(self.bytes(bytes)), 0, comm)
+    }
+
     fn cost(&self, planned: Planned, members: u32, bytes: u64) -> Cost {
         let group = Group::all(members);
         let plan = |rank: u32| {
@@ -180,21 +187,8 @@ const COLLECTIVES: [Planned; 10] = [
         let target = desk.memory.retyped(bytes / 8, &desk.word);
         allreduce::plan(desk.shop, Some(&desk.words(bytes).to_send()), &target.to_receive(), &desk.sum, comm)
     }),
-    (gather::NAME, |desk, comm, bytes| {
-        let all = (comm.rank() == 0).then(|| desk.bytes(bytes).to_receive());
-        gather::plan(
-            desk.shop,
-            Some(&desk.words(bytes).retyped(bytes, &desk.byte).to_send()),
-            all.as_ref(),
-            0,
-            comm,
-        )
-    }),
-    (scatter::NAME, |desk, comm, bytes| {
-        let all = (comm.rank() == 0).then(|| desk.bytes(bytes).to_send());
-        let own = desk.words(bytes).retyped(bytes, &desk.byte);
-        scatter::plan(desk.shop, all.as_ref(), Some(&own.to_receive()), 0, comm)
-    }),
+    (gather::NAME, |desk, comm, bytes| gather::plan(desk.shop, &desk.blocks(bytes, comm)?, comm)),
+    (scatter::NAME, |desk, comm, bytes| scatter::plan(desk.shop, &desk.blocks(bytes, comm)?, comm)),
     (allgather::NAME, |desk, comm, bytes| {
         let own = desk.words(bytes).retyped(bytes, &desk.byte);
         allgather::plan(desk.shop, Some(&own.to_send()), &desk.bytes(bytes).to_receive(), comm)

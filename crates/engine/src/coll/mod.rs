@@ -10,6 +10,7 @@
 mod accumulator;
 mod algorithms;
 mod arguments;
+mod blocks;
 #[cfg(all(test, not(loom)))]
 mod cost;
 mod halving;
@@ -39,3 +40,4 @@ pub(crate) use algorithms::{algorithms, find_algorithm};
 pub(crate) use arguments::{
     check_root, in_place_off_root, intra_root, missing_at_root, own_block, reduction_buffers,
 };
+pub(crate) use blocks::Blocks;

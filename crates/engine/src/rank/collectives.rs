@@ -7,10 +7,9 @@
 
 use alloc::boxed::Box;
 
-use crate::coll::{self, inter, neighbor, scatter, scatterv};
-use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
-use crate::coll::{check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
-use crate::coll::{gather, gatherv, reduce};
+use crate::coll::{self, inter, neighbor};
+use crate::coll::{Blocks, check_root, in_place_off_root, intra_root, missing_at_root, reduction_buffers};
+use crate::coll::{allgatherv, alltoall, alltoallv, barrier, gatherv, scatterv};
 use crate::lane::asked::Asked;
 use crate::lane::signals;
 use crate::rank::Rank;
@@ -22,16 +21,6 @@ use crate::values::error::Result;
 use crate::values::ids::Root;
 use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
 use crate::values::op::{Op, Reduction};
-
-/// The length of a buffer that only some members give.
-fn bytes_of(send: Option<&SendBuffer>, recv: Option<&RecvBuffer>) -> u64 {
-    recv.map(RecvBuffer::bytes).or(send.map(SendBuffer::bytes)).unwrap_or(0)
-}
-
-/// The root, if it is one of the communicator's own group.
-fn in_group(root: Root) -> Option<u32> {
-    if let Root::Rank(rank) = root { Some(rank) } else { None }
-}
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
@@ -46,20 +35,12 @@ impl Rank {
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
-        if self.lane.may_board(comm, "bcast") {
-            let root = intra_root(root, comm)?;
-            check_root(root, comm)?;
-            return Ok(self.to_be_made(comm, Call::Bcast { data: Region::from(buffer), root }));
+        if comm.is_inter() {
+            return self.planned(inter::bcast(self.shop(), buffer, root, comm));
         }
-        let asked = Asked { which: "bcast", comm, root: in_group(root), bytes: &|| buffer.bytes() };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::bcast(self.shop(), buffer, root, comm)
-            } else {
-                bcast::plan(self.shop(), buffer, intra_root(root, comm)?, comm)
-            },
-        )
+        let root = intra_root(root, comm)?;
+        check_root(root, comm)?;
+        self.served(comm, Call::Bcast { data: Region::from(buffer), root })
     }
 
     /// [`bcast`](Rank::bcast) of a few bytes, done to the end, if this member can do its part now; if false, nothing was done. So are the others like it.
@@ -161,31 +142,21 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if self.lane.may_board(comm, "reduce") {
-            let root = intra_root(root, comm)?;
-            check_root(root, comm)?;
-            let target = recv.filter(|_| comm.rank() == root).map(Region::from);
-            let value = match (send, &target) {
-                (Some(send), _) => Region::from(send),
-                (None, Some(target)) => target.clone(),
-                (None, None) if comm.rank() == root => return Err(missing_at_root()),
-                (None, None) => return Err(in_place_off_root()),
-            };
-            if comm.rank() == root && target.is_none() {
-                return Err(missing_at_root());
-            }
-            op.check_reduction(value.datatype())?;
-            return Ok(self.to_be_made(comm, Call::Reduce { value, target, op: op.clone(), root }));
+        if comm.is_inter() {
+            return self.planned(inter::reduce(self.shop(), send, recv, op, root, comm));
         }
-        let asked = Asked { which: "reduce", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::reduce(self.shop(), send, recv, op, root, comm)
-            } else {
-                reduce::plan(self.shop(), send, recv, op, intra_root(root, comm)?, comm)
-            },
-        )
+        let root = intra_root(root, comm)?;
+        check_root(root, comm)?;
+        let at_root = comm.rank() == root;
+        let target = recv.filter(|_| at_root).map(Region::from);
+        let value = match (send, &target) {
+            (_, None) if at_root => return Err(missing_at_root()),
+            (Some(send), _) => Region::from(send),
+            (None, Some(target)) => target.clone(),
+            (None, None) => return Err(in_place_off_root()),
+        };
+        op.check_reduction(value.datatype())?;
+        self.served(comm, Call::Reduce { value, target, op: op.clone(), root })
     }
 
     /// Combines the members' buffers at all of them. `None` to send is MPI_IN_PLACE. Section 6.9.6.
@@ -196,19 +167,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if self.lane.may_board(comm, "allreduce") {
-            let (value, target) = reduction_buffers(send, recv, op)?;
-            return Ok(self.to_be_made(comm, Call::Allreduce { value, target, op: op.clone() }));
+        if comm.is_inter() {
+            return self.planned(inter::allreduce(self.shop(), send, recv, op, comm));
         }
-        let asked = Asked { which: "allreduce", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::allreduce(self.shop(), send, recv, op, comm)
-            } else {
-                allreduce::plan(self.shop(), send, recv, op, comm)
-            },
-        )
+        let (value, target) = reduction_buffers(send, recv, op)?;
+        self.served(comm, Call::Allreduce { value, target, op: op.clone() })
     }
 
     /// Collects equal blocks at the root; `recv.count()` is the number of elements from each member. `None` to send is
@@ -221,27 +184,12 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if self.lane.may_board(comm, "gather") {
-            let root = intra_root(root, comm)?;
-            check_root(root, comm)?;
-            let call = if comm.rank() == root {
-                let all = Region::from(recv.ok_or_else(missing_at_root)?);
-                let own = send.map_or_else(|| all.block(root), Region::from);
-                Call::Gather { own, all: Some(all), root }
-            } else {
-                Call::Gather { own: Region::from(send.ok_or_else(in_place_off_root)?), all: None, root }
-            };
-            return Ok(self.to_be_made(comm, call));
+        if comm.is_inter() {
+            return self.planned(inter::gather(self.shop(), send, recv, root, comm));
         }
-        let asked = Asked { which: "gather", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::gather(self.shop(), send, recv, root, comm)
-            } else {
-                gather::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
-            },
-        )
+        let (own, all) = (send.map(Region::from), recv.map(Region::from));
+        let Blocks { own, all, root } = Blocks::of(own, all, intra_root(root, comm)?, comm)?;
+        self.served(comm, Call::Gather { own, all, root })
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -270,27 +218,12 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if self.lane.may_board(comm, "scatter") {
-            let root = intra_root(root, comm)?;
-            check_root(root, comm)?;
-            let call = if comm.rank() == root {
-                let all = Region::from(send.ok_or_else(missing_at_root)?);
-                let own = recv.map_or_else(|| all.block(root), Region::from);
-                Call::Scatter { own, all: Some(all), root }
-            } else {
-                Call::Scatter { own: Region::from(recv.ok_or_else(in_place_off_root)?), all: None, root }
-            };
-            return Ok(self.to_be_made(comm, call));
+        if comm.is_inter() {
+            return self.planned(inter::scatter(self.shop(), send, recv, root, comm));
         }
-        let asked = Asked { which: "scatter", comm, root: in_group(root), bytes: &|| bytes_of(send, recv) };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::scatter(self.shop(), send, recv, root, comm)
-            } else {
-                scatter::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
-            },
-        )
+        let (own, all) = (recv.map(Region::from), send.map(Region::from));
+        let Blocks { own, all, root } = Blocks::of(own, all, intra_root(root, comm)?, comm)?;
+        self.served(comm, Call::Scatter { own, all, root })
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.
@@ -312,20 +245,12 @@ impl Rank {
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        if self.lane.may_board(comm, "allgather") {
-            let all = Region::from(recv);
-            let own = send.map_or_else(|| all.block(comm.rank()), Region::from);
-            return Ok(self.to_be_made(comm, Call::Allgather { own, all }));
+        if comm.is_inter() {
+            return self.planned(inter::allgather(self.shop(), send, recv, comm));
         }
-        let asked = Asked { which: "allgather", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::allgather(self.shop(), send, recv, comm)
-            } else {
-                allgather::plan(self.shop(), send, recv, comm)
-            },
-        )
+        let all = Region::from(recv);
+        let own = send.map_or_else(|| all.block(comm.rank()), Region::from);
+        self.served(comm, Call::Allgather { own, all })
     }
 
     /// As [`allgather`](Rank::allgather) with a part for each member. Section 6.7.
@@ -344,21 +269,14 @@ impl Rank {
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        if let Some(send) = send
-            && self.lane.may_board(comm, "alltoall")
-        {
-            let (send, recv) = (Region::from(send), Region::from(recv));
-            return Ok(self.to_be_made(comm, Call::Alltoall { send, recv }));
+        if comm.is_inter() {
+            return self.planned(inter::alltoall(self.shop(), send, recv, comm));
+        }
+        if let Some(send) = send {
+            return self.served(comm, Call::Alltoall { send: Region::from(send), recv: Region::from(recv) });
         }
         let asked = Asked { which: "alltoall", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(
-            &asked,
-            if comm.is_inter() {
-                inter::alltoall(self.shop(), send, recv, comm)
-            } else {
-                alltoall::plan(self.shop(), send, recv, comm)
-            },
-        )
+        self.planned_for(&asked, alltoall::plan(self.shop(), send, recv, comm))
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.
@@ -425,15 +343,16 @@ impl Rank {
         self.served(comm, Call::Scan { value, target, op: op.clone(), with_own })
     }
 
-    /// A call that memory may serve which the members share, or messages where they share none.
-    #[inline(never)]
+    /// A call of an intracommunicator: memory may serve it which the members share, or messages where they share none.
     fn served(&self, comm: &Comm, call: Call) -> Result<Plan<'_>> {
         // Those who prefer an algorithm name both kinds alike.
         let is_dealt = matches!(call, Call::ReduceScatter { .. });
-        if self.lane.may_board(comm, if is_dealt { "reduce_scatter" } else { call.name() }) {
-            return Ok(self.to_be_made(comm, call));
+        let may_board = self.lane.may_board(comm, if is_dealt { "reduce_scatter" } else { call.name() });
+        let mut plan = self.to_be_made(comm, call);
+        if !may_board {
+            plan.go_by_messages()?;
         }
-        self.planned(call.steps(&self.lane, comm))
+        Ok(plan)
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -448,8 +367,7 @@ impl Rank {
         if !comm.is_inter() {
             return self.dealt(comm, Dealing::even(send, recv, op, comm)?, op, true);
         }
-        let asked = Asked { which: "reduce_scatter_block", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(&asked, inter::reduce_scatter_block(self.shop(), send, recv, op, comm))
+        self.planned(inter::reduce_scatter_block(self.shop(), send, recv, op, comm))
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two

@@ -3,28 +3,28 @@
 //! Cost: ceil(log2 p) rounds; p - 1 messages in all, the root receives ceil(log2 p) of them; n log2 p / 2 bytes sent on average. For
 //! small blocks. No restrictions; up to p n bytes of scratch.
 
-use super::Gathering;
+use crate::coll::blocks::Blocks;
 use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
 
-pub(in crate::coll) fn build(b: &mut Builder<'_>, gathering: &Gathering) -> Result<()> {
-    let (p, root) = (b.size, gathering.root);
-    let n = gathering.own.bytes();
+pub(in crate::coll) fn build(b: &mut Builder<'_>, blocks: &Blocks) -> Result<()> {
+    let (p, root) = (b.size, blocks.root);
+    let n = blocks.own.bytes();
     let place = from_root(b.me, root, p);
     let reach = if place == 0 { p.next_power_of_two() } else { 1 << place.trailing_zeros() };
-    let blocks = reach.min(p - place);
-    if blocks == 1 && place > 0 {
-        b.send(member_at(place - reach, root, p), &gathering.own);
+    let below = reach.min(p - place);
+    if below == 1 && place > 0 {
+        b.send(member_at(place - reach, root, p), &blocks.own);
         return Ok(());
     }
     // Rank order is the order of places if the root is rank 0: then the blocks can arrive where they belong.
     let direct =
-        gathering.all.as_ref().filter(|_| root == 0).and_then(|all| all.blocks(0, p).as_bytes(b.byte()));
+        blocks.all.as_ref().filter(|_| root == 0).and_then(|all| all.blocks(0, p).as_bytes(b.byte()));
     let arrived = match &direct {
         Some(all) => all.clone(),
-        None => b.scratch_bytes(n * u64::from(blocks))?,
+        None => b.scratch_bytes(n * u64::from(below))?,
     };
-    b.copy(&gathering.own, &arrived.elements(0, n));
+    b.copy(&blocks.own, &arrived.elements(0, n));
     let mut distance = 1;
     while distance < reach {
         if place + distance < p {
@@ -35,7 +35,7 @@ pub(in crate::coll) fn build(b: &mut Builder<'_>, gathering: &Gathering) -> Resu
         distance *= 2;
     }
     b.wait();
-    match &gathering.all {
+    match &blocks.all {
         None => b.send(member_at(place - reach, root, p), &arrived),
         Some(_) if direct.is_some() => {}
         Some(all) => {

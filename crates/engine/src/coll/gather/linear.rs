@@ -2,15 +2,15 @@
 //!
 //! Cost: one round; n bytes sent, p - 1 messages received by the root. For large blocks, which it moves once. No restrictions.
 
-use super::Gathering;
+use crate::coll::blocks::Blocks;
 use crate::coll::prelude::*;
 
-pub(super) fn build(b: &mut Builder<'_>, gathering: &Gathering) -> Result<()> {
-    let Some(all) = &gathering.all else {
-        b.send(gathering.root, &gathering.own);
+pub(super) fn build(b: &mut Builder<'_>, blocks: &Blocks) -> Result<()> {
+    let Some(all) = &blocks.all else {
+        b.send(blocks.root, &blocks.own);
         return Ok(());
     };
-    b.copy(&gathering.own, &all.block(b.me));
+    b.copy(&blocks.own, &all.block(b.me));
     for member in 0..b.size {
         if member != b.me {
             b.receive(member, &all.block(member));

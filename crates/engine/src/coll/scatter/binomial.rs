@@ -3,23 +3,23 @@
 //! Cost: ceil(log2 p) rounds; p - 1 messages in all, the root sends ceil(log2 p) of them; n log2 p / 2 bytes sent on average. For
 //! small blocks. No restrictions; up to p n bytes of scratch.
 
-use super::Scattering;
+use crate::coll::blocks::Blocks;
 use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
 
-pub(super) fn build(b: &mut Builder<'_>, scattering: &Scattering) -> Result<()> {
-    let (p, root) = (b.size, scattering.root);
-    let n = scattering.own.bytes();
+pub(super) fn build(b: &mut Builder<'_>, blocks: &Blocks) -> Result<()> {
+    let (p, root) = (b.size, blocks.root);
+    let n = blocks.own.bytes();
     let place = from_root(b.me, root, p);
     let reach = if place == 0 { p.next_power_of_two() } else { 1 << place.trailing_zeros() };
-    let blocks = reach.min(p - place);
-    if blocks == 1 && place > 0 {
-        b.receive(member_at(place - reach, root, p), &scattering.own);
+    let below = reach.min(p - place);
+    if below == 1 && place > 0 {
+        b.receive(member_at(place - reach, root, p), &blocks.own);
         return Ok(());
     }
-    let dealt = match &scattering.all {
+    let dealt = match &blocks.all {
         None => {
-            let dealt = b.scratch_bytes(n * u64::from(blocks))?;
+            let dealt = b.scratch_bytes(n * u64::from(below))?;
             b.receive(member_at(place - reach, root, p), &dealt);
             b.wait();
             dealt
@@ -45,8 +45,8 @@ pub(super) fn build(b: &mut Builder<'_>, scattering: &Scattering) -> Result<()> 
         distance /= 2;
     }
     // In place, the root's block is where it belongs, in memory that may not be writable.
-    if !scattering.all.as_ref().is_some_and(|all| all.block(b.me).same_place(&scattering.own)) {
-        b.copy(&dealt.elements(0, n), &scattering.own);
+    if !blocks.all.as_ref().is_some_and(|all| all.block(b.me).same_place(&blocks.own)) {
+        b.copy(&dealt.elements(0, n), &blocks.own);
     }
     Ok(())
 }

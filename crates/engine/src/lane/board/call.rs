@@ -1,7 +1,7 @@
 //! Which board serves a collective, and how.
 
 use crate::coll::{
-    allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
+    Blocks, allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
 };
 use crate::lane::asked::Asked;
 use crate::lane::board::turn::Meeting;
@@ -126,6 +126,8 @@ impl Call {
     pub fn steps(&self, lane: &Lane, comm: &Comm) -> Result<Steps> {
         let shop = lane.shop();
         let other = |region: &Region, than: &Region| (!region.same_place(than)).then(|| region.to_send());
+        let blocks =
+            |own: &Region, all: &Option<Region>, root| Blocks { own: own.clone(), all: all.clone(), root };
         let steps = match self {
             Call::Barrier => barrier::plan(shop, comm),
             Call::Bcast { data, root } => bcast::plan(shop, &data.to_receive(), *root, comm),
@@ -144,19 +146,8 @@ impl Call {
                 let send = other(own, &all.block(comm.rank()));
                 allgather::plan(shop, send.as_ref(), &all.to_receive(), comm)
             }
-            Call::Gather { own, all, root } => {
-                let send = match all {
-                    Some(all) => other(own, &all.block(*root)),
-                    None => Some(own.to_send()),
-                };
-                let recv = all.as_ref().map(Region::to_receive);
-                gather::plan(shop, send.as_ref(), recv.as_ref(), *root, comm)
-            }
-            Call::Scatter { own, all, root } => {
-                let is_in_place = all.as_ref().is_some_and(|all| own.same_place(&all.block(*root)));
-                let recv = (!is_in_place).then(|| own.to_receive());
-                scatter::plan(shop, all.as_ref().map(Region::to_send).as_ref(), recv.as_ref(), *root, comm)
-            }
+            Call::Gather { own, all, root } => gather::plan(shop, &blocks(own, all, *root), comm),
+            Call::Scatter { own, all, root } => scatter::plan(shop, &blocks(own, all, *root), comm),
             Call::Alltoall { send, recv } => {
                 alltoall::plan(shop, Some(&send.to_send()), &recv.to_receive(), comm)
             }
