@@ -12,6 +12,7 @@ use std::sync::{LazyLock, Mutex};
 
 use fabric_local::{LocalFabric, NoHooks, Options, Outcome, run_fibers};
 
+use crate::coll::reduce::Reduction;
 use crate::coll::{
     Blocks, allgather, allgatherv, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter,
     scatter,
@@ -177,21 +178,21 @@ impl Desk<'_> {
 
 const COLLECTIVES: [Planned; 10] = [
     (barrier::NAME, |desk, comm, _| barrier::plan(desk.shop, comm)),
-    (bcast::NAME, |desk, comm, bytes| bcast::plan(desk.shop, &desk.bytes(bytes).to_receive(), 0, comm)),
+    (bcast::NAME, |desk, comm, bytes| bcast::plan(desk.shop, &desk.bytes(bytes), 0, comm)),
     (reduce::NAME, |desk, comm, bytes| {
-        let (value, target) = (desk.words(bytes), desk.memory.retyped(bytes / 8, &desk.word));
-        let target = (comm.rank() == 0).then(|| target.to_receive());
-        reduce::plan(desk.shop, Some(&value.to_send()), target.as_ref(), &desk.sum, 0, comm)
+        let target = (comm.rank() == 0).then(|| desk.memory.retyped(bytes / 8, &desk.word));
+        let reduction = Reduction { value: desk.words(bytes), target, root: 0 };
+        reduce::plan(desk.shop, &reduction, &desk.sum, comm)
     }),
     (allreduce::NAME, |desk, comm, bytes| {
         let target = desk.memory.retyped(bytes / 8, &desk.word);
-        allreduce::plan(desk.shop, Some(&desk.words(bytes).to_send()), &target.to_receive(), &desk.sum, comm)
+        allreduce::plan(desk.shop, &desk.words(bytes), &target, &desk.sum, comm)
     }),
     (gather::NAME, |desk, comm, bytes| gather::plan(desk.shop, &desk.blocks(bytes, comm)?, comm)),
     (scatter::NAME, |desk, comm, bytes| scatter::plan(desk.shop, &desk.blocks(bytes, comm)?, comm)),
     (allgather::NAME, |desk, comm, bytes| {
         let own = desk.words(bytes).retyped(bytes, &desk.byte);
-        allgather::plan(desk.shop, Some(&own.to_send()), &desk.bytes(bytes).to_receive(), comm)
+        allgather::plan(desk.shop, &own, &desk.bytes(bytes), comm)
     }),
     (allgatherv::NAME, |desk, comm, bytes| {
         let own = desk.words(bytes).retyped(bytes, &desk.byte);
@@ -200,7 +201,7 @@ const COLLECTIVES: [Planned; 10] = [
     }),
     (alltoall::NAME, |desk, comm, bytes| {
         let own = desk.words(bytes).retyped(bytes, &desk.byte);
-        alltoall::plan(desk.shop, Some(&own.to_send()), &desk.bytes(bytes).to_receive(), comm)
+        alltoall::plan(desk.shop, Some(&own), &desk.bytes(bytes), comm)
     }),
     (reduce_scatter::NAME, |desk, comm, bytes| {
         let target = desk.memory.retyped(bytes / 8, &desk.word);

@@ -272,11 +272,12 @@ impl Rank {
         if comm.is_inter() {
             return self.planned(inter::alltoall(self.shop(), send, recv, comm));
         }
+        let recv = Region::from(recv);
         if let Some(send) = send {
-            return self.served(comm, Call::Alltoall { send: Region::from(send), recv: Region::from(recv) });
+            return self.served(comm, Call::Alltoall { send: Region::from(send), recv });
         }
         let asked = Asked { which: "alltoall", comm, root: None, bytes: &|| recv.bytes() };
-        self.planned_for(&asked, alltoall::plan(self.shop(), send, recv, comm))
+        self.planned_for(&asked, alltoall::plan(self.shop(), None, &recv, comm))
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.

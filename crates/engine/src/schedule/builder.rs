@@ -168,12 +168,7 @@ impl<'a> Builder<'a> {
 
     /// Writes a part of the schedule in which `count` members from `first` on take part, this one among them. It names them by their place
     /// among these.
-    pub fn among(
-        &mut self,
-        first: u32,
-        count: u32,
-        part: &dyn Fn(&mut Self) -> Result<()>,
-    ) -> Result<()> {
+    pub fn among(&mut self, first: u32, count: u32, part: &dyn Fn(&mut Self) -> Result<()>) -> Result<()> {
         let (me, size, start) = (self.me, self.size, self.plan().steps.len());
         let whole = self.whole;
         (self.me, self.size, self.whole) = (me - first, count, whole && count == size);

@@ -50,24 +50,11 @@ pub(super) const RULES: &[Rule<Build>] = &[
     },
 ];
 
-pub(crate) fn plan(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    comm: &Comm,
-) -> Result<Steps> {
-    let (all, mut mismatch) = (Region::from(recv), None);
-    let own = match send {
-        Some(send) => {
-            mismatch = arguments::own_block(send.bytes(), all.bytes(), comm);
-            Region::from(send)
-        }
-        None => all.block(comm.rank()),
-    };
+pub(crate) fn plan(shop: Workshop<'_>, own: &Region, all: &Region, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
-    b.fail(mismatch);
+    b.fail(arguments::own_block(own.bytes(), all.bytes(), comm));
     b.all_agree_on(all.bytes());
-    write(&mut b, &own, &all)?;
+    write(&mut b, own, all)?;
     Ok(b.finish())
 }
 

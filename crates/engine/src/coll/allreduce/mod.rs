@@ -4,7 +4,6 @@ mod doubling;
 mod halving_doubling;
 mod tree;
 
-use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -50,29 +49,17 @@ pub(super) const RULES: &[Rule<Build>] = &[
 
 pub(crate) fn plan(
     shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
+    value: &Region,
+    target: &Region,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
-    write(shop, &mut b, send, recv, op)?;
-    Ok(b.finish())
-}
-
-/// Writes an all-reduction into a schedule that may have other parts.
-fn write(
-    shop: Workshop<'_>,
-    b: &mut Builder<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    op: &Op,
-) -> Result<()> {
-    let (value, target) = arguments::reduction_buffers(send, recv, op)?;
     b.set_op(op);
     b.all_agree_on(value.bytes());
-    let offer = Offer::reduction(value.bytes(), b.size, op.is_commutative(), value.count());
-    choose(shop, NAME, RULES, offer)(b, &value, &target)
+    let offer = Offer::reduction(value.bytes(), comm.size(), op.is_commutative(), value.count());
+    choose(shop, NAME, RULES, offer)(&mut b, value, target)?;
+    Ok(b.finish())
 }
 
 /// Writes an in-place all-reduction of library memory into a schedule whose operation is set.

@@ -43,17 +43,16 @@ pub(super) const RULES: &[Rule<Build>] = &[
 
 pub(crate) fn plan(
     shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
+    source: Option<&Region>,
+    target: &Region,
     comm: &Comm,
 ) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
-    let target = Region::from(recv);
     b.all_agree_on(target.bytes());
-    let source = match send {
-        Some(send) => {
-            b.fail(arguments::own_block(send.bytes(), target.bytes(), comm));
-            Region::from(send)
+    let source = match source {
+        Some(source) => {
+            b.fail(arguments::own_block(source.bytes(), target.bytes(), comm));
+            source.clone()
         }
         None => {
             // In place: what arrives goes where what leaves lies, so that is set aside first.
@@ -63,6 +62,6 @@ pub(crate) fn plan(
             aside.elements(0, bytes)
         }
     };
-    choose(shop, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
+    choose(shop, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, target)?;
     Ok(b.finish())
 }

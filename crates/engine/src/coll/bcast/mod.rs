@@ -4,7 +4,6 @@ pub(crate) mod binomial;
 mod multicast;
 mod scatter_ring;
 
-use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -55,11 +54,10 @@ pub(super) const RULES: &[Rule<Build>] = &[
     },
 ];
 
-pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {
-    arguments::check_root(root, comm)?;
+pub(crate) fn plan(shop: Workshop<'_>, data: &Region, root: u32, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
-    b.all_agree_on(buffer.bytes());
-    write(&mut b, &Region::from(buffer), root)?;
+    b.all_agree_on(data.bytes());
+    write(&mut b, data, root)?;
     Ok(b.finish())
 }
 

@@ -4,14 +4,13 @@ pub(super) mod binomial;
 mod halving_gather;
 pub(super) mod ordered;
 
-use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
 pub(super) const NAME: &str = "reduce";
 
 /// What the algorithms are given.
-pub(super) struct Reduction {
+pub(crate) struct Reduction {
     /// This member's value.
     pub value: Region,
     /// Where the root wants the result; the same memory as `value` for MPI_IN_PLACE. `None` at the others.
@@ -56,30 +55,11 @@ pub(super) const RULES: &[Rule<Build>] = &[
     },
 ];
 
-pub(crate) fn plan(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: Option<&RecvBuffer>,
-    op: &Op,
-    root: u32,
-    comm: &Comm,
-) -> Result<Steps> {
-    arguments::check_root(root, comm)?;
-    let at_root = comm.rank() == root;
-    let reduction = match (send, recv) {
-        (None, _) if !at_root => return Err(arguments::in_place_off_root()),
-        (_, None) if at_root => return Err(arguments::missing_at_root()),
-        (Some(send), _) => {
-            Reduction { value: Region::from(send), target: recv.filter(|_| at_root).map(Region::from), root }
-        }
-        (None, Some(recv)) => Reduction { value: Region::from(recv), target: Some(Region::from(recv)), root },
-        (None, None) => return Err(arguments::missing_at_root()),
-    };
-    op.check_reduction(reduction.value.datatype())?;
+pub(crate) fn plan(shop: Workshop<'_>, reduction: &Reduction, op: &Op, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(reduction.value.bytes());
-    write(&mut b, &reduction)?;
+    write(&mut b, reduction)?;
     Ok(b.finish())
 }
 

@@ -5,58 +5,31 @@
 //! that p cuts off are incomplete, but no member of higher rank exists that would use them. Scratch: 3n bytes.
 
 use super::accumulator::Accumulator;
-use super::arguments;
 use super::prelude::*;
 
+/// The value of a member is no part of its own result if not `with_own`.
 pub(crate) fn plan(
     shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
+    value: &Region,
+    prefix: &Region,
     op: &Op,
+    with_own: bool,
     comm: &Comm,
 ) -> Result<Steps> {
-    build(shop, send, recv, op, comm, Kind::Inclusive)
-}
-
-pub(crate) fn plan_exclusive(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    op: &Op,
-    comm: &Comm,
-) -> Result<Steps> {
-    build(shop, send, recv, op, comm, Kind::Exclusive)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Inclusive,
-    Exclusive,
-}
-
-fn build(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: &RecvBuffer,
-    op: &Op,
-    comm: &Comm,
-    kind: Kind,
-) -> Result<Steps> {
-    let (value, prefix) = arguments::reduction_buffers(send, recv, op)?;
     let mut b = Builder::new(shop, comm, "scan");
     b.set_op(op);
     b.all_agree_on(value.bytes());
     // The total changes apart from the prefix, so it cannot stay in the receive buffer.
-    let own = if value.same_place(&prefix) {
-        let copy = b.scratch_like(&value)?;
-        b.copy(&value, &copy);
+    let own = if value.same_place(prefix) {
+        let copy = b.scratch_like(value)?;
+        b.copy(value, &copy);
         copy
     } else {
-        value
+        value.clone()
     };
-    let mut started = kind == Kind::Inclusive;
+    let mut started = with_own;
     if started {
-        b.copy(&own, &prefix);
+        b.copy(&own, prefix);
     }
     let mut total = Accumulator::new(&own, None);
     let mut distance = 1u32;
@@ -71,9 +44,9 @@ fn build(
                 total.prepend_keeping(&mut b, partner)?
             };
             if started {
-                b.combine(&before, &prefix);
+                b.combine(&before, prefix);
             } else {
-                b.copy(&before, &prefix);
+                b.copy(&before, prefix);
                 started = true;
             }
         } else if partner < b.size && last {

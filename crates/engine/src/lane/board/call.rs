@@ -1,5 +1,6 @@
 //! Which board serves a collective, and how.
 
+use crate::coll::reduce::Reduction;
 use crate::coll::{
     Blocks, allgather, allreduce, alltoall, barrier, bcast, gather, reduce, reduce_scatter, scan, scatter,
 };
@@ -125,35 +126,22 @@ impl Call {
     #[inline(never)]
     pub fn steps(&self, lane: &Lane, comm: &Comm) -> Result<Steps> {
         let shop = lane.shop();
-        let other = |region: &Region, than: &Region| (!region.same_place(than)).then(|| region.to_send());
         let blocks =
             |own: &Region, all: &Option<Region>, root| Blocks { own: own.clone(), all: all.clone(), root };
         let steps = match self {
             Call::Barrier => barrier::plan(shop, comm),
-            Call::Bcast { data, root } => bcast::plan(shop, &data.to_receive(), *root, comm),
-            Call::Allreduce { value, target, op } => {
-                allreduce::plan(shop, other(value, target).as_ref(), &target.to_receive(), op, comm)
-            }
+            Call::Bcast { data, root } => bcast::plan(shop, data, *root, comm),
+            Call::Allreduce { value, target, op } => allreduce::plan(shop, value, target, op, comm),
             Call::Reduce { value, target, op, root } => {
-                let send = match target {
-                    Some(target) => other(value, target),
-                    None => Some(value.to_send()),
-                };
-                let recv = target.as_ref().map(Region::to_receive);
-                reduce::plan(shop, send.as_ref(), recv.as_ref(), op, *root, comm)
+                let reduction = Reduction { value: value.clone(), target: target.clone(), root: *root };
+                reduce::plan(shop, &reduction, op, comm)
             }
-            Call::Allgather { own, all } => {
-                let send = other(own, &all.block(comm.rank()));
-                allgather::plan(shop, send.as_ref(), &all.to_receive(), comm)
-            }
+            Call::Allgather { own, all } => allgather::plan(shop, own, all, comm),
             Call::Gather { own, all, root } => gather::plan(shop, &blocks(own, all, *root), comm),
             Call::Scatter { own, all, root } => scatter::plan(shop, &blocks(own, all, *root), comm),
-            Call::Alltoall { send, recv } => {
-                alltoall::plan(shop, Some(&send.to_send()), &recv.to_receive(), comm)
-            }
+            Call::Alltoall { send, recv } => alltoall::plan(shop, Some(send), recv, comm),
             Call::Scan { value, target, op, with_own } => {
-                let plan = if *with_own { scan::plan } else { scan::plan_exclusive };
-                plan(shop, other(value, target).as_ref(), &target.to_receive(), op, comm)
+                scan::plan(shop, value, target, op, *with_own, comm)
             }
             Call::ReduceScatter { dealing, op, .. } => reduce_scatter::plan(shop, dealing, op, comm),
         }?;

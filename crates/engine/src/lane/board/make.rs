@@ -13,7 +13,7 @@ use crate::values::comm::Comm;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::Result;
 use crate::values::memory::board::{Board, Ways};
-use crate::values::memory::{RecvBuffer, Scratch};
+use crate::values::memory::{Region, Scratch};
 use crate::values::op::{Builtin, Op};
 
 /// The call that makes the board.
@@ -85,7 +85,9 @@ impl Lane {
         ];
         let mut all = says.iter().map(|(holds, bit)| u64::from(*holds) * bit).sum();
         let and = Op::builtin(Builtin::Band);
-        self.agree(slice::from_mut(&mut all), &|shop, words| allreduce::plan(shop, None, words, &and, comm))?;
+        self.agree(slice::from_mut(&mut all), &|shop, words| {
+            allreduce::plan(shop, words, words, &and, comm)
+        })?;
         let agreed = |bit: u64| all & bit != 0;
         let ways = Ways {
             own_cores: agreed(OWN_CORES),
@@ -107,16 +109,12 @@ impl Lane {
     }
 
     /// Words that a collective changes.
-    fn agree(
-        &self,
-        words: &mut [u64],
-        plan: &dyn Fn(Workshop<'_>, &RecvBuffer) -> Result<Steps>,
-    ) -> Result<()> {
+    fn agree(&self, words: &mut [u64], plan: &dyn Fn(Workshop<'_>, &Region) -> Result<Steps>) -> Result<()> {
         let mut scratch = Scratch::zeroed(size_of_val(words));
         let region = scratch.region(words.len() as u64, &Datatype::basic(Basic::U64));
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         region.store(&bytes);
-        self.run(plan(self.shop(), &region.to_receive())?)?;
+        self.run(plan(self.shop(), &region)?)?;
         region.load(&mut bytes);
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_ne_bytes(*bytes);
