@@ -1,7 +1,7 @@
 //! Collectives (MPI chapter 6): one room a collective, one algorithm a file.
 //!
-//! A collective's `mod.rs` checks arguments, and picks an algorithm from a table ([`select`]); an algorithm's file states its cost
-//! and restrictions and writes a schedule. In the cost lines `p` is the number of members, `n` the bytes of one member's buffer (of
+//! A collective's `mod.rs` picks an algorithm from a table ([`select`]); an algorithm's file states its cost
+//! and restrictions and writes a schedule. Arguments are checked before that: in the same file, or, of a [`Call`](crate::schedule::Call), where it is made. In the cost lines `p` is the number of members, `n` the bytes of one member's buffer (of
 //! one block where the collective has a block for each), and bytes are those that one member sends.
 //!
 //! Lengths are compared in packed bytes, because members may describe the same data by different types. Reductions are cut
