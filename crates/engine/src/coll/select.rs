@@ -84,6 +84,23 @@ impl Offer {
             Needs::Multicast => self.reach != Reach::None,
         }
     }
+
+    /// What a rule asks for, of whatever table: so there is one copy of it.
+    fn fits(
+        &self,
+        bounds: &Bounds,
+        (most, each): (Bound, Bound),
+        (above, up_to): (Bound, Bound),
+        needs: Needs,
+    ) -> bool {
+        let members = u64::from(self.members);
+        self.bytes <= bounds.get(most)
+            && self.bytes >= bounds.get(each).saturating_mul(members)
+            && members > bounds.get(above)
+            && members <= bounds.get(up_to)
+            && self.meets(needs)
+            && (needs != Needs::Multicast || self.reach == Reach::Pays)
+    }
 }
 
 /// Every size.
@@ -108,15 +125,7 @@ pub(super) fn choose<F: Copy>(
 /// The rule for a call. The last rule of every table fits always.
 #[inline]
 fn by_table<F>(rules: &'static [Rule<F>], bounds: &Bounds, offer: Offer) -> &'static Rule<F> {
-    let members = u64::from(offer.members);
-    let fits = |rule: &&Rule<F>| {
-        offer.bytes <= bounds.get(rule.bytes)
-            && offer.bytes >= bounds.get(rule.each).saturating_mul(members)
-            && members > bounds.get(rule.members.0)
-            && members <= bounds.get(rule.members.1)
-            && offer.meets(rule.needs)
-            && (rule.needs != Needs::Multicast || offer.reach == Reach::Pays)
-    };
+    let fits = |rule: &&Rule<F>| offer.fits(bounds, (rule.bytes, rule.each), rule.members, rule.needs);
     rules.iter().find(fits).or(rules.last()).expect("a table has rules")
 }
 
