@@ -34,7 +34,10 @@ impl Rank {
 
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
-        let root = root.into();
+        self.bcast_from(buffer, root.into(), comm)
+    }
+
+    fn bcast_from(&self, buffer: &RecvBuffer, root: Root, comm: &Comm) -> Result<Plan<'_>> {
         if comm.is_inter() {
             return self.planned(inter::bcast(self.shop(), buffer, root, comm));
         }
@@ -141,7 +144,17 @@ impl Rank {
         root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        let root = root.into();
+        self.reduce_to(send, recv, op, root.into(), comm)
+    }
+
+    fn reduce_to(
+        &self,
+        send: Option<&SendBuffer>,
+        recv: Option<&RecvBuffer>,
+        op: &Op,
+        root: Root,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
         if comm.is_inter() {
             return self.planned(inter::reduce(self.shop(), send, recv, op, root, comm));
         }
@@ -183,12 +196,20 @@ impl Rank {
         root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        let root = root.into();
+        self.gather_at(send, recv, root.into(), comm)
+    }
+
+    fn gather_at(
+        &self,
+        send: Option<&SendBuffer>,
+        recv: Option<&RecvBuffer>,
+        root: Root,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
         if comm.is_inter() {
             return self.planned(inter::gather(self.shop(), send, recv, root, comm));
         }
-        let (own, all) = (send.map(Region::from), recv.map(Region::from));
-        let Blocks { own, all, root } = Blocks::of(own, all, intra_root(root, comm)?, comm)?;
+        let Blocks { own, all, root } = Blocks::of(send, recv, intra_root(root, comm)?, comm)?;
         self.served(comm, Call::Gather { own, all, root })
     }
 
@@ -217,12 +238,20 @@ impl Rank {
         root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        let root = root.into();
+        self.scatter_from(send, recv, root.into(), comm)
+    }
+
+    fn scatter_from(
+        &self,
+        send: Option<&SendBuffer>,
+        recv: Option<&RecvBuffer>,
+        root: Root,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
         if comm.is_inter() {
             return self.planned(inter::scatter(self.shop(), send, recv, root, comm));
         }
-        let (own, all) = (recv.map(Region::from), send.map(Region::from));
-        let Blocks { own, all, root } = Blocks::of(own, all, intra_root(root, comm)?, comm)?;
+        let Blocks { own, all, root } = Blocks::of(recv, send, intra_root(root, comm)?, comm)?;
         self.served(comm, Call::Scatter { own, all, root })
     }
 
@@ -344,16 +373,20 @@ impl Rank {
         self.served(comm, Call::Scan { value, target, op: op.clone(), with_own })
     }
 
-    /// A call of an intracommunicator: memory may serve it which the members share, or messages where they share none.
+    /// A call of an intracommunicator: memory may serve it which the members share, or messages where they share none. A call is long: inlined, it is written where it stays.
+    #[inline(always)]
     fn served(&self, comm: &Comm, call: Call) -> Result<Plan<'_>> {
         // Those who prefer an algorithm name both kinds alike.
         let is_dealt = matches!(call, Call::ReduceScatter { .. });
-        let may_board = self.lane.may_board(comm, if is_dealt { "reduce_scatter" } else { call.name() });
-        let mut plan = self.to_be_made(comm, call);
-        if !may_board {
-            plan.go_by_messages()?;
+        if self.lane.may_board(comm, if is_dealt { "reduce_scatter" } else { call.name() }) {
+            return Ok(self.to_be_made(comm, call));
         }
-        Ok(plan)
+        self.by_messages(comm, call)
+    }
+
+    #[inline(never)]
+    fn by_messages(&self, comm: &Comm, call: Call) -> Result<Plan<'_>> {
+        self.planned(call.steps(&self.lane, comm))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is

@@ -26,16 +26,9 @@ impl<'r> Plan<'r> {
         Plan { lane, what: What::Steps(steps) }
     }
 
+    #[inline]
     pub(crate) fn to_be_made(lane: &'r Lane, comm: &Comm, call: Call) -> Plan<'r> {
         Plan { lane, what: What::Call(comm.clone(), call) }
-    }
-
-    /// It goes by messages, whatever the members share.
-    pub(crate) fn go_by_messages(&mut self) -> Result<()> {
-        if let What::Call(comm, call) = &self.what {
-            self.what = What::Steps(call.steps(self.lane, comm)?);
-        }
-        Ok(())
     }
 
     /// Takes part and waits until it is done (the blocking form).
