@@ -105,7 +105,7 @@ impl Core {
             direct: Direct::default(),
             raw: Raw::default(),
             messages: Slab::new(),
-            spares: Spares::under(fabric.budget().limit()),
+            spares: Spares::of_one_of(nodes, fabric.budget().limit()),
             requests: Slab::new(),
             awaited: Awaited::default(),
             blocked: Vec::new(),

@@ -17,21 +17,27 @@ impl Spares {
     /// Shorter bodies are not kept: allocators have lists for these.
     const FEWEST_BYTES: usize = 1024;
 
-    /// Bytes that are kept at most: 64 bodies of a page.
+    /// Bytes that a rank keeps at most: 64 bodies of a page.
     const MOST_BYTES: usize = 256 << 10;
 
-    /// Keeps nothing where memory is limited: it would not be booked.
-    pub fn under(limit: usize) -> Spares {
-        Spares { bodies: Vec::new(), room: if limit == usize::MAX { Spares::MOST_BYTES } else { 0 } }
+    /// Bytes that all ranks keep at most: fibers may be many thousands, in one process.
+    const MOST_BYTES_OF_ALL: usize = 16 << 20;
+
+    /// Those of one of so many ranks. It keeps nothing where memory is limited: it would not be booked.
+    pub fn of_one_of(ranks: u32, limit: usize) -> Spares {
+        let share = Spares::MOST_BYTES_OF_ALL / ranks.max(1) as usize;
+        let room = if limit == usize::MAX { Spares::MOST_BYTES.min(share) } else { 0 };
+        Spares { bodies: Vec::new(), room }
     }
 
-    /// An empty body with room for so many bytes: the one that was kept last, if it has. If it has not, it goes, so that those of messages that come no more do.
+    /// An empty body with room for so many bytes: the one that was kept last, if it has, and not for more than four times as many, which a message that nobody receives for a while would hold.
+    /// Otherwise that goes, so that those of messages that come no more do.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
         if bytes >= Spares::FEWEST_BYTES
             && let Some(body) = self.bodies.pop()
         {
             self.room += body.capacity();
-            if body.capacity() >= bytes {
+            if (bytes..=bytes.saturating_mul(4)).contains(&body.capacity()) {
                 return body;
             }
         }
@@ -58,32 +64,57 @@ mod tests {
 
     #[test]
     fn a_body_that_was_kept_is_the_next_of_as_many_bytes_and_empty() {
-        let mut spares = Spares::under(usize::MAX);
+        let mut spares = Spares::of_one_of(2, usize::MAX);
         let kept = body(4096);
         let place = kept.as_ptr();
         spares.keep(kept);
         assert!(spares.take(100).capacity() < 4096, "a short one is allocated");
         let next = spares.take(4000);
         assert_eq!((next.as_ptr(), next.len()), (place, 0));
-        assert_ne!(spares.take(4000).as_ptr(), place, "it is given once");
+        let another = spares.take(4000);
+        assert_ne!(another.as_ptr(), place, "it is given once");
     }
 
     #[test]
     fn no_more_is_kept_than_may_be_and_nothing_where_memory_is_limited() {
-        let mut spares = Spares::under(usize::MAX);
+        let mut spares = Spares::of_one_of(2, usize::MAX);
         for _ in 0..100 {
             spares.keep(body(8192));
         }
         spares.keep(body(1 << 20));
         assert_eq!((spares.bodies.len(), spares.room), (32, 0));
-        let mut limited = Spares::under(1 << 30);
+        let mut limited = Spares::of_one_of(2, 1 << 30);
         limited.keep(body(8192));
         assert!(limited.bodies.is_empty());
     }
 
     #[test]
+    fn thousands_of_ranks_keep_no_more_than_all_may() {
+        for ranks in [1, 64, 1000, 10_000, u32::MAX] {
+            let mut spares = Spares::of_one_of(ranks, usize::MAX);
+            for _ in 0..200 {
+                spares.keep(body(1024));
+                spares.keep(body(4096));
+            }
+            let kept: usize = spares.bodies.iter().map(Vec::capacity).sum();
+            assert!(
+                kept <= Spares::MOST_BYTES && kept as u64 * u64::from(ranks) <= 16 << 20,
+                "{ranks}: {kept}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_short_message_does_not_hold_the_memory_of_a_long_one() {
+        let mut spares = Spares::of_one_of(2, usize::MAX);
+        spares.keep(body(100_000));
+        assert!(spares.take(1024).capacity() <= 4096);
+        assert_eq!((spares.bodies.len(), spares.room), (0, Spares::MOST_BYTES));
+    }
+
+    #[test]
     fn bodies_that_are_too_short_go_and_leave_their_room() {
-        let mut spares = Spares::under(usize::MAX);
+        let mut spares = Spares::of_one_of(2, usize::MAX);
         spares.keep(body(2048));
         assert!(spares.take(4096).capacity() >= 4096);
         assert_eq!((spares.bodies.len(), spares.room), (0, Spares::MOST_BYTES));
