@@ -144,7 +144,7 @@ pub(crate) unsafe fn mpi_sendrecv(
     comm: MPI_Comm,
     status: *mut MPI_Status,
 ) -> bool {
-    // Nothing may be sent for a receive that fails before it has begun.
+    // Nothing is sent if the arguments of the receive are wrong.
     let incoming = Given { count: recvcount, datatype: recvtype, rank: source, tag: recvtag, comm };
     let may_receive =
         incoming.meaning(state, recvbuf).is_some_and(|meant| meant.rank < meant.comm.comm.peers().size());
