@@ -117,4 +117,7 @@ pub trait Mailbox {
     fn take_next(&self, _first: u64, _second: u64, _room: &mut [u8], _looks: u32) -> Next {
         Next::ANOTHER
     }
+
+    /// The letter that was posted last crosses the one that is looked for next, which is here soon: nothing is to be done meanwhile for the sake of the first. By default nothing is.
+    fn crosses(&self) {}
 }

@@ -279,6 +279,12 @@ impl Endpoint {
         some.inspect(|(line, bytes)| lines::hand_over(*line, *bytes)).is_some()
     }
 
+    /// Leaves out the hints that were put off: [`fabric::Mailbox::crosses`].
+    #[inline(always)]
+    pub fn forget_hints(&self) {
+        self.unhanded.forget();
+    }
+
     /// Lets `to`, whose ring was full, know that this rank is about to sleep until there is room: then the `wake` of its poll is called for
     /// this rank. False if too many wait for it. See [`Ring::ask_for_room`].
     pub fn ask_for_room(&self, to: Node) -> bool {
@@ -622,6 +628,10 @@ macro_rules! deliver_by_endpoint {
                     wanted: |next| self.tell_of_room(next),
                 };
                 self.endpoint.take_next((first, second), room, ends)
+            }
+
+            fn crosses(&self) {
+                self.endpoint.forget_hints();
             }
         }
 

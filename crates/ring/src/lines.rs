@@ -70,6 +70,12 @@ impl Later {
         self.bytes.set(range.end - range.start);
     }
 
+    /// They go without.
+    #[inline(always)]
+    pub(crate) fn forget(&self) {
+        self.bytes.set(0);
+    }
+
     /// Takes a few of them, if there are any: as many as may be hinted at between two looks at something else.
     #[inline(always)]
     pub(crate) fn take_some(&self) -> Option<(*const u8, usize)> {

@@ -154,6 +154,7 @@ pub(crate) unsafe fn mpi_sendrecv(
             return false;
         }
         *dest = MPI_PROC_NULL;
+        state.rank().crosses();
         mpi_recv(state, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
     }
 }

@@ -44,8 +44,8 @@ pub(crate) struct Core {
     pub unexpected: Unexpected,
     /// The blocking receive that the rank waits in, if it stays out of the tables.
     pub direct: Direct,
-    /// Messages and reads of the raw mailbox and portal.
-    pub raw: Raw,
+    /// Messages and reads of the raw mailbox and portal. Elsewhere, because few use it and ranks have this on their stacks.
+    pub raw: Box<Raw>,
     pub messages: Slab<Arrived>,
     /// Memory for the next of them.
     pub spares: Spares,
@@ -103,7 +103,7 @@ impl Core {
             posted: Posted::default(),
             unexpected: Unexpected::default(),
             direct: Direct::default(),
-            raw: Raw::default(),
+            raw: Box::default(),
             messages: Slab::new(),
             spares: Spares::of_one_of(nodes, fabric.budget().limit()),
             requests: Slab::new(),

@@ -32,6 +32,12 @@ impl Rank {
         self.lane.receive_at_once(room, from, tag, comm)
     }
 
+    /// The message that was just [sent](Rank::send_at_once) crosses the one that is [received](Rank::receive_at_once) next.
+    #[inline(always)]
+    pub fn crosses(&self) {
+        self.lane.fabric().crosses();
+    }
+
     /// Starts a receive of a short message of one source and tag; `None`, and nothing was begun, if it takes more than most do.
     #[inline(always)]
     pub fn begin_at_once(&self, buffer: &RecvBuffer, from: u32, tag: Tag, comm: &Comm) -> Option<RequestId> {

@@ -45,7 +45,7 @@ impl Rank {
     pub fn mailbox_read(&self, into: &RecvBuffer) -> Result<(u32, u64)> {
         self.fabric().port(PortStep::Raw(0));
         self.lane.wait_until(&mut |lane| {
-            let Raw { unread, lost, .. } = &lane.core.borrow().raw;
+            let Raw { unread, lost, .. } = &*lane.core.borrow().raw;
             !unread.is_empty() || lost.is_some()
         })?;
         let (message, lost) = {

@@ -3,13 +3,17 @@
 //! An allocator gives the end of its memory back to the system when enough of it is free, and so it is whenever a burst of such messages has been received: each page would be made, and emptied, anew
 //! for the next.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Memory that bodies may be kept in.
+/// Bodies that are kept, if any may be. Elsewhere, because a rank of thousands has its tables on its stack, of which a few words more can be a page.
 #[derive(Debug)]
-pub(crate) struct Spares {
+pub(crate) struct Spares(Option<Box<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
     bodies: Vec<Vec<u8>>,
-    /// What may be kept beside these.
+    /// Bytes that may be kept beside these.
     room: usize,
 }
 
@@ -26,17 +30,18 @@ impl Spares {
     /// Those of one of so many ranks. It keeps nothing where memory is limited: it would not be booked.
     pub fn of_one_of(ranks: u32, limit: usize) -> Spares {
         let share = Spares::MOST_BYTES_OF_ALL / ranks.max(1) as usize;
-        let room = if limit == usize::MAX { Spares::MOST_BYTES.min(share) } else { 0 };
-        Spares { bodies: Vec::new(), room }
+        let room = Spares::MOST_BYTES.min(share);
+        Spares((limit == usize::MAX).then(|| Box::new(Kept { bodies: Vec::new(), room })))
     }
 
     /// An empty body with room for so many bytes: the one that was kept last, if it has, and not for more than four times as many, which a message that nobody receives for a while would hold.
     /// Otherwise that goes, so that those of messages that come no more do.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
         if bytes >= Spares::FEWEST_BYTES
-            && let Some(body) = self.bodies.pop()
+            && let Some(kept) = &mut self.0
+            && let Some(body) = kept.bodies.pop()
         {
-            self.room += body.capacity();
+            kept.room += body.capacity();
             if (bytes..=bytes.saturating_mul(4)).contains(&body.capacity()) {
                 return body;
             }
@@ -46,10 +51,12 @@ impl Spares {
 
     /// Keeps the memory of a body that nobody needs any more, if there is room.
     pub fn keep(&mut self, mut body: Vec<u8>) {
-        if body.capacity() >= Spares::FEWEST_BYTES && body.capacity() <= self.room {
-            self.room -= body.capacity();
+        if let Some(kept) = &mut self.0
+            && (Spares::FEWEST_BYTES..=kept.room).contains(&body.capacity())
+        {
+            kept.room -= body.capacity();
             body.clear();
-            self.bodies.push(body);
+            kept.bodies.push(body);
         }
     }
 }
@@ -57,6 +64,13 @@ impl Spares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Spares {
+        /// How many bodies are kept, and how many bytes there is room for beside them.
+        fn kept(&self) -> (usize, usize) {
+            self.0.as_ref().map_or((0, 0), |kept| (kept.bodies.len(), kept.room))
+        }
+    }
 
     fn body(bytes: usize) -> Vec<u8> {
         alloc::vec![7; bytes]
@@ -82,10 +96,10 @@ mod tests {
             spares.keep(body(8192));
         }
         spares.keep(body(1 << 20));
-        assert_eq!((spares.bodies.len(), spares.room), (32, 0));
+        assert_eq!(spares.kept(), (32, 0));
         let mut limited = Spares::of_one_of(2, 1 << 30);
         limited.keep(body(8192));
-        assert!(limited.bodies.is_empty());
+        assert_eq!(limited.kept(), (0, 0));
     }
 
     #[test]
@@ -96,7 +110,8 @@ mod tests {
                 spares.keep(body(1024));
                 spares.keep(body(4096));
             }
-            let kept: usize = spares.bodies.iter().map(Vec::capacity).sum();
+            let bodies = spares.0.as_ref().map_or(&[][..], |kept| &kept.bodies);
+            let kept: usize = bodies.iter().map(Vec::capacity).sum();
             assert!(
                 kept <= Spares::MOST_BYTES && kept as u64 * u64::from(ranks) <= 16 << 20,
                 "{ranks}: {kept}"
@@ -109,7 +124,7 @@ mod tests {
         let mut spares = Spares::of_one_of(2, usize::MAX);
         spares.keep(body(100_000));
         assert!(spares.take(1024).capacity() <= 4096);
-        assert_eq!((spares.bodies.len(), spares.room), (0, Spares::MOST_BYTES));
+        assert_eq!(spares.kept(), (0, Spares::MOST_BYTES));
     }
 
     #[test]
@@ -117,6 +132,6 @@ mod tests {
         let mut spares = Spares::of_one_of(2, usize::MAX);
         spares.keep(body(2048));
         assert!(spares.take(4096).capacity() >= 4096);
-        assert_eq!((spares.bodies.len(), spares.room), (0, Spares::MOST_BYTES));
+        assert_eq!(spares.kept(), (0, Spares::MOST_BYTES));
     }
 }
