@@ -269,8 +269,8 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::BoardBlockRoomBytes,
         "board.block-room-bytes",
-        4 << 10,
-        "blocks (reduce, gather, allgather) of up to so many bytes go by a room of the board",
+        8 << 10,
+        "blocks (reduce, gather, allgather) of up to so many bytes go by a room of the board (half of that between ranks of one process, or with a core each)",
     ),
     named(
         Bound::BoardNearBlockBytes,

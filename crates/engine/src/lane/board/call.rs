@@ -81,8 +81,9 @@ impl Call {
             Call::Reduce { .. } | Call::Gather { .. } | Call::Allgather { .. }
                 if !board.ways.hall && !board.ways.near =>
             {
-                bytes <= room.min(block.max(2 * bcast / u64::from(members)))
+                bytes <= room.min((block / 2).max(2 * bcast / u64::from(members)))
             }
+            Call::Reduce { .. } | Call::Gather { .. } if board.ways.near => bytes <= room.min(block / 2),
             Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
             // Between two each lays down one block.
             Call::Alltoall { .. } if members == 2 => bytes <= room,

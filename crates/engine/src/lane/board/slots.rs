@@ -52,7 +52,7 @@ fn for_bytes(bytes: u64, board: &Board) -> Option<u64> {
 /// True for blocks of which one copy, for which the members wait for each other, takes less time than two.
 fn is_long(block: u64, bounds: &Bounds, board: &Board) -> bool {
     let Ways { near, reach, .. } = board.ways;
-    near && block > bounds.get(Bound::BoardBlockRoomBytes) || reach && block >= FAR_BLOCK
+    near && block > bounds.get(Bound::BoardBlockRoomBytes) / 2 || reach && block >= FAR_BLOCK
 }
 
 /// A turn's slot.
