@@ -262,7 +262,7 @@ mod tests {
         let decision = |value, gain| Ok(Decision { value, gain, noise: 0.05 });
         let outcomes = [
             outcome(Bound::BoardBcastRoomBytes, decision(8192, 1.4)),
-            outcome(Bound::BoardBlockRoomBytes, decision(4096, 1.01)),
+            outcome(Bound::BoardBlockRoomBytes, decision(8192, 1.01)),
             outcome(Bound::GatherTreeBytes, Err("no time was left (--limit)".into())),
         ];
         assert_eq!(profile(&outcomes).bounds, [(Bound::BoardBcastRoomBytes, 8192)]);
@@ -272,7 +272,7 @@ mod tests {
         );
         let text = text(&Machine::default(), &outcomes);
         for part in
-            ["65536       8192   1.40    5 %", "4096       kept   1.01", "not measured: no time was left"]
+            ["65536       8192   1.40    5 %", "8192       kept   1.01", "not measured: no time was left"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }
