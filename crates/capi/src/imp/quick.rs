@@ -2,7 +2,7 @@
 //! its way, takes a look at each argument and one visit to the engine.
 //!
 //! Each function does all of its call or nothing, but for [`mpi_sendrecv`], which says what it has done: what is false here is begun again by the function in `p2p`, which knows all
-//! cases and all errors. So nothing is explained here, and nothing is checked twice in a call that goes well. Called while the process is active and nobody watches it (`call::quick`).
+//! cases and all errors. So nothing is explained here, and nothing is checked twice in a call that goes well, but for what [`mpi_sendrecv`] receives. Called while the process is active and nobody watches it (`call::quick`).
 
 mod block;
 mod collectives;
