@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::support::{PATIENCE, corelace, job::Job, mpirun, on, program, scratch, tool};
 
 /// Every form and every algorithm begins elsewhere than usual.
-const ODD: &str = "[about]\nmachine = \"none\"\n[bounds]\nboard.bcast-room-bytes = 0\nboard.block-room-bytes = 16\nboard.near-block-bytes = 0\n\
+const ODD: &str = "[about]\nmachine = \"none\"\n[bounds]\nboard.bcast-room-bytes = 0\nboard.block-room-bytes = 16\nboard.direct-room-bytes = 8\nboard.near-block-bytes = 0\n\
                    board.far-block-bytes = 8\nbarrier.exchange-members = 0\nallreduce.short-bytes = 0\nallreduce.exchange-members = 0\n\
                    bcast.tree-bytes = 0\nbcast.ring-above-members = 1\nallgather.exchange-bytes = 0\nallgather.round-bytes = 1\n\
                    alltoall.bruck-above-members = 1\ngather.tree-bytes = 0\nscatter.tree-bytes = 0\n[limits]\neager_max = 64\n";

@@ -34,6 +34,7 @@ pub enum Bound {
     ReduceScatterRoundBytes,
     BoardBcastRoomBytes,
     BoardBlockRoomBytes,
+    BoardDirectRoomBytes,
     BoardNearBlockBytes,
     BoardFarBlockBytes,
     /// None: as a lower bound for all.
@@ -269,8 +270,14 @@ const TABLE: [Named; COUNT] = [
     named(
         Bound::BoardBlockRoomBytes,
         "board.block-room-bytes",
-        8 << 10,
-        "blocks (reduce, gather, allgather) of up to so many bytes go by a room of the board (half of that between ranks of one process, or with a core each)",
+        16 << 10,
+        "blocks (reduce, allgather) of up to so many bytes go by a room of the board where processes share cores",
+    ),
+    named(
+        Bound::BoardDirectRoomBytes,
+        "board.direct-room-bytes",
+        4 << 10,
+        "the same (and gather) where others' memory is soon read: between ranks of one process, or with a core each",
     ),
     named(
         Bound::BoardNearBlockBytes,

@@ -141,6 +141,42 @@ fn members_who_disagree_on_the_length_are_told_and_go_on() {
 }
 
 #[test]
+fn members_who_disagree_on_the_blocks_of_an_alltoall_are_told_and_go_on() {
+    // In rooms, through a hall, and where they lie: of one form, and of two.
+    for (few, many) in [(300, 301), (700, 701), (300, 700), (700, 2048), (700, 9000), (3, 700)] {
+        let (members, habits) = WAYS[8];
+        run(members, habits, |rank| {
+            let comm = rank.world();
+            warm_up(rank, comm);
+            let me = comm.rank();
+            for culprit in [0, 3, members - 1] {
+                let count = if me == culprit { few } else { many };
+                let (own, mut values) = (vec![1; many * members as usize], vec![0; many * members as usize]);
+                let plan = rank.alltoall(Some(&out(&own, count)), &room(&mut values, count), comm).unwrap();
+                let ended = plan.wait();
+                let is_right = match ended {
+                    Err(Error::Short { source, .. }) => me != culprit && source == culprit,
+                    Err(Error::Truncated { .. }) => me == culprit,
+                    _ => false,
+                };
+                assert!(is_right, "{ended:?} at {me}, {few} at {culprit} and {many} at the others");
+                for (seed, which) in
+                    (0..).zip([Which::Alltoall, Which::Allreduce, Which::Bcast, Which::Alltoall])
+                {
+                    for count in [few, many] {
+                        check(
+                            rank,
+                            comm,
+                            Call { form: Form::Blocking, which, count, root: 1, in_place: false, seed },
+                        );
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
 fn a_member_whose_own_block_does_not_fit_fails_and_so_do_those_who_need_it() {
     for (members, habits) in WAYS {
         run(members, habits, |rank| {

@@ -24,8 +24,8 @@ pub const WAYS: [(u32, Habits); 9] = [
     (8, Habits { apart: true, workers: 2, ..SHARED }),
 ];
 
-/// Elements: none, in a note, just not, in rooms, longer than those, in several pieces of a hall.
-pub const COUNTS: [usize; 8] = [0, 1, 14, 15, 300, 2100, 9000, 40_000];
+/// Elements: none, in a note, just not, in rooms, too long for them if all are together, longer than those, in several pieces of a hall.
+pub const COUNTS: [usize; 9] = [0, 1, 14, 15, 300, 700, 2100, 9000, 40_000];
 
 #[derive(Clone, Copy, Debug)]
 pub enum Which {

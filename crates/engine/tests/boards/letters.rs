@@ -1,7 +1,7 @@
 //! Once there is a board no message is sent; boards come and go with their communicators.
 
 use crate::calls::*;
-use crate::support::habitual::letters_posted;
+use crate::support::habitual::{letters_posted, transfers_started};
 use crate::support::{Habits, run};
 
 #[test]
@@ -56,4 +56,19 @@ fn communicators_come_and_go_with_their_boards() {
             }
         });
     }
+}
+
+#[test]
+fn blocks_that_do_not_fit_into_a_room_together_are_not_read_where_they_lie_by_processes_that_share_cores() {
+    let (members, habits) = WAYS[8];
+    run(members, Habits { workers: 1, ..habits }, |rank| {
+        warm_up(rank, rank.world());
+        let before = (letters_posted(), transfers_started());
+        for (seed, count) in (0..).zip([513, 700, 1024, 2048, 514]) {
+            let call =
+                Call { form: Form::Blocking, which: Which::Alltoall, count, root: 0, in_place: false, seed };
+            check(rank, rank.world(), call);
+        }
+        assert_eq!((letters_posted(), transfers_started()), before);
+    });
 }

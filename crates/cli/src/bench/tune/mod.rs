@@ -272,7 +272,7 @@ mod tests {
         );
         let text = text(&Machine::default(), &outcomes);
         for part in
-            ["65536       8192   1.40    5 %", "8192       kept   1.01", "not measured: no time was left"]
+            ["65536       8192   1.40    5 %", "16384       kept   1.01", "not measured: no time was left"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

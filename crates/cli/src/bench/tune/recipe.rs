@@ -123,7 +123,7 @@ const fn algorithms(low: &'static str, high: &'static str) -> Sides {
 }
 
 /// All that is measured. What a bound of the tables separates is forced by the algorithms' names, which go by messages; boards are measured by their own bounds.
-pub const RECIPES: [Recipe; 20] = {
+pub const RECIPES: [Recipe; 21] = {
     use Bound::*;
     use Number::{Bound as Of, Limit};
     [
@@ -134,6 +134,8 @@ pub const RECIPES: [Recipe; 20] = {
             Sides::Moved,
             Axis::Bytes(512, 32 * KIB),
         ),
+        Recipe::of(Of(BoardDirectRoomBytes), &["gather", "reduce"], Sides::Moved, Axis::Bytes(512, 32 * KIB))
+            .by_fibers(),
         Recipe::of(
             Of(BoardNearBlockBytes),
             &["allgather", "alltoall"],

@@ -51,7 +51,9 @@ impl Call {
             Call::Allreduce { value, op, .. } => is_plain(value, op),
             Call::Reduce { value, op, .. } | Call::Scan { value, op, .. } => is_plain(value, op),
             Call::ReduceScatter { dealing, op, .. } => is_plain(&dealing.value, op),
-            Call::Alltoall { .. } => together <= room || bytes >= bounds.get(Bound::BoardFarBlockBytes),
+            Call::Alltoall { .. } => {
+                together <= room || slots::may_hold_all(bytes, members) || is_worth_a_call(bytes, bounds)
+            }
         }
     }
 
@@ -64,7 +66,8 @@ impl Call {
     fn fits(&self, bounds: &Bounds, board: &Board) -> bool {
         let (bytes, members, room) = (self.bytes(), board.members(), board.room());
         let together = bytes.saturating_mul(members.into());
-        let (near, block) = (bounds.get(Bound::BoardNearBlockBytes), bounds.get(Bound::BoardBlockRoomBytes));
+        let (near, direct) =
+            (bounds.get(Bound::BoardNearBlockBytes), bounds.get(Bound::BoardDirectRoomBytes));
         let bcast = bounds.get(Bound::BoardBcastRoomBytes);
         match self {
             _ if is_in_notes(self.which(), bytes, board) => true,
@@ -81,10 +84,12 @@ impl Call {
             Call::Reduce { .. } | Call::Gather { .. } | Call::Allgather { .. }
                 if !board.ways.hall && !board.ways.near =>
             {
-                bytes <= room.min((block / 2).max(2 * bcast / u64::from(members)))
+                bytes <= room.min(direct.max(2 * bcast / u64::from(members)))
             }
-            Call::Reduce { .. } | Call::Gather { .. } if board.ways.near => bytes <= room.min(block / 2),
-            Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => bytes <= room.min(block),
+            Call::Reduce { .. } | Call::Gather { .. } if board.ways.near => bytes <= room.min(direct),
+            Call::Allgather { .. } | Call::Reduce { .. } | Call::Gather { .. } => {
+                bytes <= room.min(bounds.get(Bound::BoardBlockRoomBytes))
+            }
             // Between two each lays down one block.
             Call::Alltoall { .. } if members == 2 => bytes <= room,
             Call::Alltoall { .. } | Call::Scatter { .. } => together <= room,
@@ -105,6 +110,7 @@ impl Call {
                 Some(Form::Hall)
             }
             Call::Bcast { .. } if board.ways.hall && !board.ways.near => Some(Form::Hall),
+            Call::Alltoall { .. } if !is_worth_a_call(self.bytes(), bounds) => None,
             _ => board.ways.reach.then_some(Form::Long),
         }
     }
@@ -116,6 +122,11 @@ impl Call {
         }
         if self.fits(bounds, board) {
             return (!short::is_sliced(self, board, Meeting::under_way(board))).then_some(Form::Short);
+        }
+        if let Call::Alltoall { .. } = self
+            && !is_worth_a_call(self.bytes(), bounds)
+        {
+            return None;
         }
         if long::only_moves(self) {
             return board.ways.reach.then_some(Form::Long);
@@ -222,6 +233,11 @@ pub(super) fn is_in_notes(which: Which, bytes: u64, board: &Board) -> bool {
         Which::Scan | Which::Exscan => 2 * bytes <= NOTE_BYTES,
         _ => false,
     }
+}
+
+/// True for blocks of an alltoall of which each is worth a call of the system.
+fn is_worth_a_call(block: u64, bounds: &Bounds) -> bool {
+    block >= bounds.get(Bound::BoardFarBlockBytes)
 }
 
 /// Elements of a predefined type, which is the same at all members, without gaps.

@@ -17,6 +17,13 @@ use crate::values::memory::hall::{Hall, SENT};
 /// Blocks from so many bytes on are read and written where they lie, by members who need the system for that: a call of it takes less time than the second copy.
 const FAR_BLOCK: u64 = 64 << 10;
 
+/// Slots for all-to-alls.
+const ALL_TO_ALL_SLOTS: u64 = 2;
+
+/// An alltoall of blocks of so many bytes is sooner copied twice than read by calls of the system; one of longer blocks, up to so many bytes, if so many are all together.
+const ALL_TO_ALL_BLOCK: u64 = 16 << 10;
+const ALL_TO_ALL_LONGER: (u64, u64) = (32 << 10, 1 << 20);
+
 /// How many slots there are for a call on a board of so many members, if it goes by one.
 pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
     let together = call.bytes().saturating_mul(board.members().into());
@@ -25,8 +32,12 @@ pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
         Call::Scatter { .. } => return for_scatter(call.bytes(), bounds, board),
         Call::Gather { .. } if is_long(call.bytes(), bounds, board) => return None,
         Call::Gather { own, .. } if own.bytes() > NOTE_BYTES => together,
-        // Shorter ones are laid side by side by the last who arrives.
-        Call::Allgather { .. } if together > board.room() && !board.ways.near => together,
+        // Shorter ones are laid side by side by the last who arrives, or by each in its room.
+        Call::Allgather { .. } | Call::Alltoall { .. } if together <= board.room() || board.ways.near => {
+            return None;
+        }
+        Call::Allgather { .. } => together,
+        Call::Alltoall { .. } => return for_alltoall(call.bytes(), board),
         _ => return None,
     };
     for_bytes(whole, board)
@@ -49,10 +60,28 @@ fn for_bytes(bytes: u64, board: &Board) -> Option<u64> {
     if board.ways.hall && bytes > NOTE_BYTES { Hall::slots(bytes) } else { None }
 }
 
+/// The same for an alltoall of such blocks. None is further ahead of the others than to the next one, and the memory of two stays in the cores' caches longer than that of many.
+fn for_alltoall(block: u64, board: &Board) -> Option<u64> {
+    let bytes = of_all(block, board.members());
+    let (longer, together) = ALL_TO_ALL_LONGER;
+    let is_short = block <= ALL_TO_ALL_BLOCK || block <= longer && bytes <= together || !board.ways.reach;
+    if is_short { for_bytes(bytes, board).map(|_| ALL_TO_ALL_SLOTS) } else { None }
+}
+
+/// Bytes of an alltoall of such blocks.
+fn of_all(block: u64, members: u32) -> u64 {
+    block.saturating_mul(u64::from(members).pow(2))
+}
+
+/// True if the hall of a board, should it have one, has slots for an alltoall of such blocks.
+pub(super) fn may_hold_all(block: u64, members: u32) -> bool {
+    Hall::slots(of_all(block, members)).is_some()
+}
+
 /// True for blocks of which one copy, for which the members wait for each other, takes less time than two.
 fn is_long(block: u64, bounds: &Bounds, board: &Board) -> bool {
     let Ways { near, reach, .. } = board.ways;
-    near && block > bounds.get(Bound::BoardBlockRoomBytes) / 2 || reach && block >= FAR_BLOCK
+    near && block > bounds.get(Bound::BoardDirectRoomBytes) || reach && block >= FAR_BLOCK
 }
 
 /// A turn's slot.
@@ -114,6 +143,20 @@ pub(super) fn run(lane: &Lane, comm: &Comm, board: &Board, call: &Call, slots: u
             if turn.failed.is_none() {
                 let blocks = all.blocks(0, members);
                 slot.part(&turn, 0, blocks.bytes()).copy_to(&blocks);
+            }
+        }
+        // All lay down their rows, and read their columns.
+        Call::Alltoall { send, recv } => {
+            let (block, row) = (recv.bytes(), recv.bytes() * u64::from(members));
+            turn.failed = misfit(send, recv, comm);
+            fill(&mut turn, &slot, row * u64::from(me), &send.blocks(0, members))?;
+            turn.meet(&mut |_| {})?;
+            turn.has_met();
+            if turn.failed.is_none() {
+                for member in 0..members {
+                    let from = row * u64::from(member) + block * u64::from(me);
+                    slot.part(&turn, from, block).copy_to(&recv.block(member));
+                }
             }
         }
         _ => return Err(Error::Internal { reason: "a collective that has no use for slots" }),
