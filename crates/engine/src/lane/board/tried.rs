@@ -55,7 +55,6 @@ fn hear(turn: &Turn<'_>, call: &Call, leader: u32, named: u64) {
 
 /// Both give, and take: the first leads.
 fn meet(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()> {
-    let named = turn.number;
     turn.going = match turn.me() {
         0 => lead(turn, call),
         _ => {
@@ -69,7 +68,8 @@ fn meet(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()
         Copies::Two => pieces::exchange(turn, call)?,
     }
     if turn.me() != 0 {
-        hear(turn, call, 0, named);
+        // Every note of a call says it: this one lies there until this member is done.
+        hear(turn, call, 0, turn.number);
     }
     Ok(())
 }
