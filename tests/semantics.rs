@@ -25,6 +25,17 @@ fn what_is_sent_and_received_in_one_call_is_sent_once_and_received_when_it_comes
     holds("send_and_receive.c", &[1, 2, 5]);
 }
 
+/// Ranks that are threads have one thread each, but call at once, too. Where ranks are more than cores, each waits for some that do not run.
+#[test]
+fn threads_that_send_and_receive_in_one_call_get_what_their_partners_have_sent() {
+    holds("send_and_receive_threads.c", &[1, 2, 4]);
+    let program = program("send_and_receive_threads.c");
+    for (ranks, lanes) in [(2, "1"), (2, "3"), (4, "1")] {
+        let job = on("process", ranks, &program).argument("multiple").variable("CORELACE_LANES", lanes);
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
 #[test]
 fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
     holds("sizes.c", &[2, 3]);

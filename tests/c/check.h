@@ -1,4 +1,4 @@
-/* Checks for test programs: each says on standard error what was expected where, and the program goes on. `conclude` gathers
+/* Checks for test programs: each says on standard error what was expected where, and the program goes on. Threads may check at once. `conclude` gathers
  * the ranks' failures and prints "no errors" if there are none. */
 #ifndef CHECK_H
 #define CHECK_H
@@ -10,9 +10,12 @@
 
 static int rank, size, failures;
 
+/* Counts a failure: true if it is one of the first, which are told. */
+static inline int count_failure(void) { return __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED) < 20; }
+
 #define CHECK(condition)                                                                                                \
     do {                                                                                                                \
-        if (!(condition) && failures++ < 20)                                                                            \
+        if (!(condition) && count_failure())                                                                            \
             fprintf(stderr, "rank %d of %d, %s:%d: expected %s\n", rank, size, __FILE__, __LINE__, #condition);         \
     } while (0)
 
@@ -20,7 +23,7 @@ static int rank, size, failures;
 #define SAME(found, expected)                                                                                           \
     do {                                                                                                                \
         long long found_ = (long long)(found), expected_ = (long long)(expected);                                       \
-        if (found_ != expected_ && failures++ < 20)                                                                     \
+        if (found_ != expected_ && count_failure())                                                                     \
             fprintf(stderr, "rank %d of %d, %s:%d: %s is %lld, expected %lld\n", rank, size, __FILE__, __LINE__,        \
                     #found, found_, expected_);                                                                         \
     } while (0)

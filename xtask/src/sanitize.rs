@@ -146,6 +146,7 @@ const PROGRAMS: &[(&str, u32, &[&str])] = &[
     ("matching", 3, &["208", "8"]),
     ("matching", 2, &["304", "4"]),
     ("threads", 2, &[]),
+    ("send_and_receive_threads", 2, &["multiple"]),
     ("lanes", 2, &["all"]),
 ];
 
