@@ -19,16 +19,13 @@ pub(super) type Build = fn(&mut Builder<'_>, &Blocks) -> Result<()>;
 impl Blocks {
     /// What a member gives: at the root `own` may be missing, for MPI_IN_PLACE, elsewhere `all`.
     #[inline]
-    pub fn of<O, A>(own: Option<O>, all: Option<A>, root: u32, comm: &Comm) -> Result<Blocks>
-    where
-        Region: From<O> + From<A>,
-    {
+    pub fn of(own: Option<Region>, all: Option<Region>, root: u32, comm: &Comm) -> Result<Blocks> {
         check_root(root, comm)?;
         if comm.rank() != root {
-            return Ok(Blocks { own: own.ok_or_else(in_place_off_root)?.into(), all: None, root });
+            return Ok(Blocks { own: own.ok_or_else(in_place_off_root)?, all: None, root });
         }
-        let all = Region::from(all.ok_or_else(missing_at_root)?);
-        Ok(Blocks { own: own.map_or_else(|| all.block(root), Region::from), all: Some(all), root })
+        let all = all.ok_or_else(missing_at_root)?;
+        Ok(Blocks { own: own.unwrap_or_else(|| all.block(root)), all: Some(all), root })
     }
 
     /// A schedule by the table of a collective; `mismatch` is what is wrong with the root's own block.

@@ -196,21 +196,24 @@ impl Rank {
         root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        self.gather_at(send, recv, root.into(), comm)
+        self.gather_or_scatter(true, send.map(Region::from), recv.map(Region::from), root.into(), comm)
     }
 
-    fn gather_at(
+    /// Copies each member's own block to its place among all of them, which are the root's, or else from there.
+    fn gather_or_scatter(
         &self,
-        send: Option<&SendBuffer>,
-        recv: Option<&RecvBuffer>,
+        gathers: bool,
+        own: Option<Region>,
+        all: Option<Region>,
         root: Root,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return self.planned(inter::gather(self.shop(), send, recv, root, comm));
+            return self.planned(inter::gather_or_scatter(self.shop(), gathers, own, all, root, comm));
         }
-        let Blocks { own, all, root } = Blocks::of(send, recv, intra_root(root, comm)?, comm)?;
-        self.served(comm, Call::Gather { own, all, root })
+        let Blocks { own, all, root } = Blocks::of(own, all, intra_root(root, comm)?, comm)?;
+        let call = if gathers { Call::Gather { own, all, root } } else { Call::Scatter { own, all, root } };
+        self.served(comm, call)
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -238,21 +241,7 @@ impl Rank {
         root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        self.scatter_from(send, recv, root.into(), comm)
-    }
-
-    fn scatter_from(
-        &self,
-        send: Option<&SendBuffer>,
-        recv: Option<&RecvBuffer>,
-        root: Root,
-        comm: &Comm,
-    ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return self.planned(inter::scatter(self.shop(), send, recv, root, comm));
-        }
-        let Blocks { own, all, root } = Blocks::of(recv, send, intra_root(root, comm)?, comm)?;
-        self.served(comm, Call::Scatter { own, all, root })
+        self.gather_or_scatter(false, recv.map(Region::from), send.map(Region::from), root.into(), comm)
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.

@@ -12,7 +12,7 @@ mod root;
 
 pub(crate) use exchange::{allgather, allgatherv, alltoall, alltoallv};
 pub(crate) use reductions::{allreduce, reduce, reduce_scatter, reduce_scatter_block};
-pub(crate) use root::{bcast, gather, gatherv, scatter, scatterv};
+pub(crate) use root::{bcast, gather_or_scatter, gatherv, scatterv};
 
 use super::prelude::*;
 

@@ -24,19 +24,22 @@ pub(crate) fn bcast(shop: Workshop<'_>, buffer: &RecvBuffer, root: Root, comm: &
     Ok(b.finish())
 }
 
-pub(crate) fn gather(
+/// A gather, or else a scatter: `own` is the block of a member across, `all` the first of the blocks at the root.
+pub(crate) fn gather_or_scatter(
     shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: Option<&RecvBuffer>,
+    gathers: bool,
+    own: Option<Region>,
+    all: Option<Region>,
     root: Root,
     comm: &Comm,
 ) -> Result<Steps> {
     let block = match role(root, comm)? {
-        Role::Root => Some(Region::from(given(recv)?)),
+        Role::Root => Some(given(all)?),
         _ => None,
     };
     let part = |member| block.as_ref().map(|block| block.block(member));
-    collect(shop, comm, "gather", root, send, part)
+    let name = if gathers { "gather" } else { "scatter" };
+    pass(shop, comm, (name, gathers), root, own, &part)
 }
 
 pub(crate) fn gatherv(
@@ -50,47 +53,7 @@ pub(crate) fn gatherv(
         given(recv)?.check(comm.peers().size())?;
     }
     let part = |member| recv.map(|parts| Region::from(&parts.part(member)));
-    collect(shop, comm, "gatherv", root, send, part)
-}
-
-/// Everybody across sends to the root.
-fn collect(
-    shop: Workshop<'_>,
-    comm: &Comm,
-    name: &'static str,
-    root: Root,
-    send: Option<&SendBuffer>,
-    part: impl Fn(u32) -> Option<Region>,
-) -> Result<Steps> {
-    let role = role(root, comm)?;
-    let mut b = builder(shop, comm, name);
-    match role {
-        Role::Root => {
-            for (member, region) in
-                (0..comm.peers().size()).filter_map(|member| Some((member, part(member)?)))
-            {
-                b.receive(comm.places().1 + member, &region);
-            }
-        }
-        Role::Beside => {}
-        Role::Across(root) => b.send(root, &Region::from(given(send)?)),
-    }
-    Ok(b.finish())
-}
-
-pub(crate) fn scatter(
-    shop: Workshop<'_>,
-    send: Option<&SendBuffer>,
-    recv: Option<&RecvBuffer>,
-    root: Root,
-    comm: &Comm,
-) -> Result<Steps> {
-    let block = match role(root, comm)? {
-        Role::Root => Some(Region::from(given(send)?)),
-        _ => None,
-    };
-    let part = |member| block.as_ref().map(|block| block.block(member));
-    deal(shop, comm, "scatter", root, part, recv)
+    pass(shop, comm, ("gatherv", true), root, send.map(Region::from), &part)
 }
 
 pub(crate) fn scatterv(
@@ -104,30 +67,33 @@ pub(crate) fn scatterv(
         given(send)?.check(comm.peers().size())?;
     }
     let part = |member| send.map(|parts| Region::from(&parts.part(member)));
-    deal(shop, comm, "scatterv", root, part, recv)
+    pass(shop, comm, ("scatterv", false), root, recv.map(Region::from), &part)
 }
 
-/// The root sends to everybody across.
-fn deal(
+/// Everybody across sends its own to the root, where each has a part, or else receives that.
+fn pass(
     shop: Workshop<'_>,
     comm: &Comm,
-    name: &'static str,
+    (name, gathers): (&'static str, bool),
     root: Root,
-    part: impl Fn(u32) -> Option<Region>,
-    recv: Option<&RecvBuffer>,
+    own: Option<Region>,
+    part: &dyn Fn(u32) -> Option<Region>,
 ) -> Result<Steps> {
     let role = role(root, comm)?;
     let mut b = builder(shop, comm, name);
+    let mut step = |sends, other, region: &Region| {
+        if sends { b.send(other, region) } else { b.receive(other, region) }
+    };
     match role {
         Role::Root => {
             for (member, region) in
                 (0..comm.peers().size()).filter_map(|member| Some((member, part(member)?)))
             {
-                b.send(comm.places().1 + member, &region);
+                step(!gathers, comm.places().1 + member, &region);
             }
         }
         Role::Beside => {}
-        Role::Across(root) => b.receive(root, &Region::from(given(recv)?)),
+        Role::Across(root) => step(gathers, root, &given(own)?),
     }
     Ok(b.finish())
 }
