@@ -93,7 +93,7 @@ impl Core {
         if let Some(entry) = self.requests.get_mut(id.key()) {
             entry.work = Work::Send(copy);
         }
-        for entry in &mut self.peers.of(to).outbox {
+        for entry in &mut self.peers.at(to).outbox {
             if let Outgoing::Eager { request, .. } = entry
                 && *request == key
             {
@@ -157,7 +157,7 @@ impl Core {
     /// A peer takes back an RTR, or asks whether it may: if a put into it is under way, the FIN will tell; in every other case it was
     /// never used, or the FIN is already ahead of this answer.
     pub(crate) fn cancel_announcement(&mut self, fabric: &dyn Fabric, from: Node, receiver: u64, asks: bool) {
-        let peer = self.peers.of(from);
+        let peer = self.peers.at(from);
         peer.announced.retain(|announced| announced.rtr.request != receiver);
         if !asks {
             return;

@@ -52,7 +52,7 @@ impl Core {
         let to = transit.peer;
         let message = match which {
             Which::Put(sequence) => MessageNumber::put(fabric.me(), to, sequence),
-            _ => MessageNumber::plain(fabric.me(), to, self.peers.of(to).plain_sent()),
+            _ => MessageNumber::plain(fabric.me(), to, self.peers.at(to).plain_sent()),
         };
         let Some(watch) = &mut self.watch else { return };
         let send = Begin::Send { message, transit, done: request.is_none() };
@@ -199,7 +199,7 @@ impl Core {
 
     /// The number of the plain message that was counted last. Meaningful only while an observer watches.
     fn number_counted_last(&mut self, fabric: &dyn Fabric, from: Node) -> MessageNumber {
-        MessageNumber::plain(from, fabric.me(), self.peers.of(from).plain_seen())
+        MessageNumber::plain(from, fabric.me(), self.peers.at(from).plain_seen())
     }
 }
 

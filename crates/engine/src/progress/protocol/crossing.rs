@@ -44,7 +44,7 @@ impl Core {
         capacity: u64,
         rtr: &Rtr,
     ) -> bool {
-        let Some(sender) = self.peers.of(from).offered(rtr.seen + 1) else { return false };
+        let Some(sender) = self.peers.at(from).offered(rtr.seen + 1) else { return false };
         let Some(send) = self.requests.send(sender) else { return false };
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);

@@ -63,7 +63,7 @@ impl Core {
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         self.tell(fabric, |observer, fabric| observer.begins(fabric, &Begin::Letter));
-        let peer = self.peers.at(to);
+        let peer = self.peers.inlined_at(to);
         if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && peer.takes(fabric, to, length) {
             let header = envelope.header(Kind::Eager, length);
             let payload = match buffer.contiguous() {
@@ -71,7 +71,7 @@ impl Core {
                 None => piece(fabric, buffer, 0..length, &mut self.scratch),
             };
             if fabric.try_post(to, &header, payload).is_ok() {
-                self.peers.at(to).count_plain();
+                self.peers.inlined_at(to).count_plain();
                 self.send_begins(fabric, (Which::CountedLast, None), |_| {
                     Transit::of(to, &envelope, length, Carried::Eager)
                 });
@@ -105,7 +105,7 @@ impl Core {
     pub(super) fn eager_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
         let envelope = Envelope::of(header);
         let length = header[2];
-        self.peers.at(from).seen += 1;
+        self.peers.inlined_at(from).seen += 1;
         if self.direct_fits(&envelope) {
             if payload.len() as u64 == length {
                 self.matches(fabric, (Which::CountedLast, None), |_| {

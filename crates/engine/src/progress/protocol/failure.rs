@@ -98,7 +98,7 @@ impl Core {
     #[cold]
     pub(super) fn peer_lost(&mut self, fabric: &dyn Fabric, peer: Node) {
         let error = Error::PeerLost { node: peer.0 };
-        self.peers.of(peer).outbox.retain(|entry| matches!(entry, Outgoing::Put { .. }));
+        self.peers.at(peer).outbox.retain(|entry| matches!(entry, Outgoing::Put { .. }));
         let mut ended = false;
         for key in self.requests.keys() {
             let Some(request) = self.requests.get(key).filter(|request| request.outcome.is_none()) else {
@@ -168,7 +168,7 @@ impl Core {
                 ..
             }) if offer.peer == from => {
                 let place = *place;
-                let peer = self.peers.of(from);
+                let peer = self.peers.at(from);
                 peer.seen += 1;
                 peer.puts_seen += 1;
                 self.posted.remove(place);

@@ -29,7 +29,7 @@ impl Core {
 
     /// True if the last message of about this length went in letters, as far as is known: then the next one probably does, and no announcement concerns it.
     pub fn liked_letters(&mut self, to: Node, length: u64) -> bool {
-        length < self.choice.fresh_below && self.peers.of(to).trials.last_way(length) == Copies::Two
+        length < self.choice.fresh_below && self.peers.at(to).trials.last_way(length) == Copies::Two
     }
 
     /// A message that is too long to be eager has come this way, or has been offered.
@@ -39,7 +39,7 @@ impl Core {
         }
         self.long_seen = self.long_seen.wrapping_add(1);
         if from.0 < fabric.me().0 {
-            self.peers.of(from).trials.follow(length, way);
+            self.peers.at(from).trials.follow(length, way);
         }
     }
 }

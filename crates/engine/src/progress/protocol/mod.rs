@@ -115,7 +115,7 @@ impl Core {
                 None => self.malformed(from, "a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, from, header[2]),
-            Some(Kind::Waits) => self.peers.of(from).streams().waits_until = header[2],
+            Some(Kind::Waits) => self.peers.at(from).streams().waits_until = header[2],
             Some(Kind::Store | Kind::Load) => self.asked(fabric, from, header, payload),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
             None if *header == DAMAGED => {

@@ -48,7 +48,7 @@ impl Core {
         let length = buffer.bytes();
         let mut next = 0;
         let mut rest = true;
-        if to.iter().all(|node| self.peers.of(*node).lets_pass(Some(envelope))) {
+        if to.iter().all(|node| self.peers.at(*node).lets_pass(Some(envelope))) {
             self.tell(fabric, |observer, fabric| observer.begins(fabric, &Begin::Letter));
             let route = fabric.route(to[0]);
             while rest {
@@ -73,7 +73,7 @@ impl Core {
                     self.start_send(fabric, buffer, node, envelope, manner)?
                 }
                 (_, false) => {
-                    self.peers.of(node).count_plain();
+                    self.peers.at(node).count_plain();
                     self.send_begins(fabric, (Which::CountedLast, None), |_| {
                         Transit::of(node, &envelope, length, Carried::Multicast)
                     });
@@ -99,7 +99,7 @@ impl Core {
     ) -> Result<RequestId> {
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked: None };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
-        self.peers.of(to).count_plain();
+        self.peers.at(to).count_plain();
         self.send_begins(fabric, (Which::CountedLast, Some(id.key())), |_| {
             Transit::of(to, &envelope, buffer.bytes(), carried_eagerly(fabric, to, buffer.bytes()))
         });
@@ -150,7 +150,7 @@ impl Core {
                 self.post_control(fabric, node, granted::fin(request, length), &[]);
                 continue;
             }
-            let peer = self.peers.of(node);
+            let peer = self.peers.at(node);
             peer.sent += 1;
             peer.puts_sent += 1;
             let sequence = peer.puts_sent;
@@ -199,7 +199,7 @@ impl Core {
         };
         if sequence > 0 {
             let envelope = *envelope;
-            let peer = self.peers.of(from);
+            let peer = self.peers.at(from);
             peer.seen += 1;
             peer.puts_seen += 1;
             self.matches(fabric, (Which::Put(sequence), Some(key)), |_| {

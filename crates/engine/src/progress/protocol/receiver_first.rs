@@ -57,19 +57,19 @@ impl Core {
 
     /// True if the peer may have announced a receive of what is sent to it: it sees as many messages without one from it as go there.
     pub fn may_be_announced_by(&mut self, peer: Node) -> bool {
-        self.choice.one_way_min == 0 || self.peers.of(peer).only_receives(self.choice.one_way_min)
+        self.choice.one_way_min == 0 || self.peers.at(peer).only_receives(self.choice.one_way_min)
     }
 
     /// True if receives from this peer that are long enough announce themselves.
     pub fn announces_to(&mut self, peer: Node) -> bool {
-        self.choice.one_way_min == 0 || self.peers.of(peer).only_sends(self.choice.one_way_min)
+        self.choice.one_way_min == 0 || self.peers.at(peer).only_sends(self.choice.one_way_min)
     }
 
     fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {
         if peer == fabric.me() || !fabric.route(peer).put {
             return;
         }
-        let seen = self.peers.of(peer).seen;
+        let seen = self.peers.at(peer).seen;
         let Some(receive) = self.requests.receive_mut(request) else {
             return;
         };
@@ -93,7 +93,7 @@ impl Core {
         rtr: Rtr,
     ) {
         if !self.announcement_crossed(fabric, from, &envelope, capacity, &rtr) {
-            self.peers.of(from).announce(Announced { envelope, capacity, rtr });
+            self.peers.at(from).announce(Announced { envelope, capacity, rtr });
         }
     }
 
@@ -101,7 +101,7 @@ impl Core {
     pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key) -> bool {
         let Some(send) = self.requests.send_mut(key) else { return false };
         let (to, length) = (send.to, send.buffer.bytes());
-        let peer = self.peers.of(to);
+        let peer = self.peers.at(to);
         if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.route(to).put {
             return false;
         }
@@ -178,7 +178,7 @@ impl Core {
         let fin = numbered(granted::fin(*receiver, buffer.bytes()), *sequence);
         let (to, noticed) = (*to, *noticed);
         self.put_continued(fabric, key, Part::Mine);
-        let outbox = &mut self.peers.of(to).outbox;
+        let outbox = &mut self.peers.at(to).outbox;
         let place =
             outbox.iter().position(|entry| matches!(entry, Outgoing::Put { request, .. } if *request == key));
         match (place, noticed) {
@@ -197,7 +197,7 @@ impl Core {
 
     /// Makes later messages of the same envelope wait behind a put that is under way.
     fn keep_place(&mut self, to: Node, request: Key, envelope: Envelope) {
-        let outbox = &mut self.peers.of(to).outbox;
+        let outbox = &mut self.peers.at(to).outbox;
         if outbox.is_empty() {
             self.blocked.push(to);
         }
@@ -226,7 +226,7 @@ impl Core {
         if self.landed_early(from, header) {
             return;
         }
-        let peer = self.peers.of(from);
+        let peer = self.peers.at(from);
         peer.has_come();
         let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
@@ -257,7 +257,7 @@ impl Core {
                     .malformed(from, "a FIN for a receive that waits for no put, or for a shorter one");
             }
         };
-        let peer = self.peers.of(from);
+        let peer = self.peers.at(from);
         peer.seen += 1;
         peer.puts_seen += 1;
         self.matches(fabric, (Which::Put(sequence_of(header)), Some(key)), |_| {

@@ -47,7 +47,7 @@ impl Core {
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
         let scattered = self.is_streamed(fabric, key, waiting);
         if let Some(send) = self.requests.send(key) {
-            self.peers.of(send.to).goes();
+            self.peers.at(send.to).goes();
         }
         if !scattered {
             self.pack(fabric, key)?;
@@ -122,7 +122,7 @@ impl Core {
         let to = send.to;
         let (envelope, length) = (send.envelope, send.buffer.bytes());
         let copied = super::lazy::is_copy(send);
-        let peer = self.peers.of(to);
+        let peer = self.peers.at(to);
         peer.count_plain();
         // What cannot be put crosses no announcement, so it needs no number.
         let number = if scattered { 0 } else { peer.sent };
@@ -147,7 +147,7 @@ impl Core {
         length: u64,
         rts: Rts,
     ) {
-        let peer = self.peers.of(from);
+        let peer = self.peers.at(from);
         peer.seen += 1;
         peer.has_come();
         self.long_arrived(fabric, from, length, Copies::One);

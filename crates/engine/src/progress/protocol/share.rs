@@ -52,7 +52,7 @@ impl Core {
     #[cold]
     fn promise_help_to(&mut self, fabric: &dyn Fabric, to: Node, all: &[Option<RequestId>]) {
         let least = self.choice.one_way_min;
-        let peer = self.peers.of(to);
+        let peer = self.peers.at(to);
         let last = peer.sent;
         // A look through all requests is worth it only where most of them are waited for.
         if least == 0
@@ -115,7 +115,7 @@ impl Core {
     /// The sender has taken this announced receive and copies the lower half.
     fn share_receive(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
         let [_, key, start] = *header;
-        let peer = self.peers.of(from);
+        let peer = self.peers.at(from);
         peer.seen += 1;
         peer.puts_seen += 1;
         let Some(receive) = self.requests.receive_mut(key) else { return };

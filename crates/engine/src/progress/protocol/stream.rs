@@ -60,7 +60,7 @@ impl Core {
                 return false;
             }
             // A short letter needs no memory that letters to others may hold.
-            let held_up = self.peers.of(*to).refusals > PATIENCE;
+            let held_up = self.peers.at(*to).refusals > PATIENCE;
             let route = fabric.route(*to);
             let most = if held_up { route.letter_inline.max(1) } else { route.letter_max } as u64;
             let size = (length - *next).min(most);
@@ -73,7 +73,7 @@ impl Core {
                 *posted += 1;
                 return false;
             }
-            let peer = self.peers.of(*to);
+            let peer = self.peers.at(*to);
             if answer.is_err() {
                 peer.refusals = peer.refusals.saturating_add(1);
                 return false;

@@ -229,16 +229,16 @@ impl Peers {
         self.nodes
     }
 
-    /// A peer, for what is in the way of every message.
-    #[inline(always)]
+    /// A peer.
+    #[inline(never)]
     pub fn at(&mut self, node: Node) -> &mut Peer {
-        self.table.at(node, Box::default)
+        self.inlined_at(node)
     }
 
-    /// The same, for everything else: a call, of which there are many.
-    #[inline(never)]
-    pub fn of(&mut self, node: Node) -> &mut Peer {
-        self.at(node)
+    /// The same without a call, for what is in the way of every message: there are many callers, and this takes some room in each.
+    #[inline(always)]
+    pub fn inlined_at(&mut self, node: Node) -> &mut Peer {
+        self.table.at(node, Box::default)
     }
 
     /// A peer that was talked to.
@@ -259,7 +259,7 @@ impl Peers {
     #[cold]
     #[inline(never)]
     fn see_stranger(&mut self, node: Node) {
-        self.of(node).seen += 1;
+        self.at(node).seen += 1;
     }
 
     #[inline]
