@@ -15,6 +15,7 @@
 
 use core::cell::Cell;
 use core::hint;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Rounds of a wait before the waiter looks at the clock, and uses `pause`: the answer of a peer that is awake comes sooner than one `pause`
 /// (some 140 cycles on recent x86 cores) would let it be noticed.
@@ -89,8 +90,8 @@ pub struct Patience {
     eager: Cell<u32>,
     /// The last round of the current wait.
     round: Cell<u32>,
-    /// When the clock was first looked at in it, and when last; zero if it was not.
-    begun: Cell<u64>,
+    /// When the clock was first looked at in it, and when last; zero if it was not. One who [wakes](Patience::wakes) may look at the first while another thread waits in its place.
+    begun: AtomicU64,
     looked: Cell<u64>,
     /// How long it lasts when the waiter yields next.
     next_yield: Cell<u64>,
@@ -102,8 +103,8 @@ pub struct Patience {
     over: Cell<bool>,
     /// It was without the core.
     lost: Cell<bool>,
-    /// It was longer than the limit.
-    overlong: Cell<bool>,
+    /// It was longer than the limit, as one who wakes has found.
+    overlong: AtomicBool,
     /// Waits in a row that ended in a yield, that lost the core, and that were longer than the limit.
     strikes: Cell<u32>,
     losses: Cell<u32>,
@@ -124,14 +125,14 @@ impl Patience {
             limit_ns,
             eager: Cell::new(if limit_ns == 0 { IMPATIENT } else { EAGER }),
             round: Cell::new(0),
-            begun: Cell::new(0),
+            begun: AtomicU64::new(0),
             looked: Cell::new(0),
             next_yield: Cell::new(EARLY_NS),
             spin_ns: Cell::new(limit_ns),
             yielded: Cell::new(NEVER),
             over: Cell::new(false),
             lost: Cell::new(false),
-            overlong: Cell::new(false),
+            overlong: AtomicBool::new(false),
             strikes: Cell::new(0),
             losses: Cell::new(0),
             long: Cell::new(0),
@@ -170,7 +171,7 @@ impl Patience {
             self.over.set(!yields);
             return yields;
         }
-        if self.begun.get() == 0 || round.is_multiple_of(CLOCK_EVERY) {
+        if self.begun.load(Ordering::Relaxed) == 0 || round.is_multiple_of(CLOCK_EVERY) {
             self.look(round, ground);
         }
         hint::spin_loop();
@@ -181,12 +182,12 @@ impl Patience {
     #[inline(never)]
     fn look(&self, round: u32, ground: &impl Ground) {
         let now = ground.now_ns();
-        if self.begun.get() == 0 {
-            self.begun.set(now);
+        if self.begun.load(Ordering::Relaxed) == 0 {
+            self.begun.store(now, Ordering::Relaxed);
             self.looked.set(now);
         }
         let before = self.looked.replace(now);
-        let lasted = now.saturating_sub(self.begun.get());
+        let lasted = now.saturating_sub(self.begun.load(Ordering::Relaxed));
         let yields = lasted > self.next_yield.get();
         if yields {
             self.next_yield.set(2 * lasted);
@@ -200,11 +201,13 @@ impl Patience {
         self.over.set(self.lost.get() || lasted > self.spin_ns.get());
     }
 
-    /// The waiter has slept, and is awake.
+    /// The waiter has slept, and is awake. Of several threads that wait in turn, another may wait by now: then its wait may be taken for this one's, which costs a judgement at most.
     #[cold]
     pub fn wakes(&self, ground: &impl Ground) {
-        if self.begun.get() != 0 {
-            self.overlong.set(ground.now_ns().saturating_sub(self.begun.get()) > self.limit_ns);
+        let begun = self.begun.load(Ordering::Relaxed);
+        if begun != 0 {
+            let lasted = ground.now_ns().saturating_sub(begun);
+            self.overlong.store(lasted > self.limit_ns, Ordering::Relaxed);
         }
     }
 
@@ -229,7 +232,8 @@ impl Patience {
     #[cold]
     fn judge_long(&self) {
         let in_yield = self.yielded.replace(NEVER) == self.round.get() && !self.over.get();
-        let (lost, overlong) = (self.lost.replace(false), self.overlong.replace(false));
+        let (lost, overlong) = (self.lost.replace(false), self.overlong.load(Ordering::Relaxed));
+        self.overlong.store(false, Ordering::Relaxed);
         let waits = self.waits.get().wrapping_add(1);
         self.waits.set(waits);
         if in_yield {
@@ -253,7 +257,7 @@ impl Patience {
         let early = self.early.get() > 0 || self.long.get() >= STRIKES;
         self.spin_ns.set(if early { EARLY_NS.min(self.limit_ns) } else { self.limit_ns });
         self.next_yield.set(if early { u64::MAX } else { EARLY_NS });
-        self.begun.set(0);
+        self.begun.store(0, Ordering::Relaxed);
         self.over.set(false);
     }
 }
