@@ -15,6 +15,8 @@ const AHEAD: char = '*';
 pub struct Standing {
     /// How many times better than the best of the others.
     pub factor: f64,
+    /// The same of the medians of all rounds: a single round may have found what no other does, such as two cores of a virtual machine that are one of the real one.
+    pub by_medians: f64,
     /// Whether the intervals of both medians meet: more rounds may tell another story.
     pub is_close: bool,
 }
@@ -75,7 +77,11 @@ pub fn standing(run: &Run, figure: &Figure, ours: &str) -> Option<Standing> {
     let (peer, theirs) = figure.best_of(&run.peers())?;
     let factor = figure.advantage(figure.best(ours)?, theirs);
     let is_close = figure.interval(ours)?.meets(&figure.interval(peer)?);
-    factor.is_finite().then_some(Standing { factor, is_close })
+    let median = |name: &str| Some(figure.interval(name)?.median);
+    let others =
+        run.peers().into_iter().filter_map(|name| Some(figure.advantage(median(ours)?, median(name)?)));
+    let by_medians = others.min_by(f64::total_cmp)?;
+    factor.is_finite().then_some(Standing { factor, by_medians, is_close })
 }
 
 impl Standing {
@@ -173,9 +179,14 @@ pub fn summary(run: &Run) -> String {
         }
         let behind: Vec<&(&Figure, Standing)> = standings.iter().filter(|(_, at)| at.factor < 1.0).collect();
         let ahead = standings.len() - behind.len();
-        _ = writeln!(text, "{ours}: ahead in {ahead} of {} lines", standings.len());
+        let by_medians = standings.iter().filter(|(_, at)| at.by_medians >= 1.0).count();
+        let has_medians = run.rounds > 1;
+        let medians = if has_medians { format!(", in {by_medians} by the medians") } else { String::new() };
+        _ = writeln!(text, "{ours}: ahead in {ahead} of {} lines{medians}", standings.len());
         for (figure, at) in behind {
-            _ = writeln!(text, "  behind: {} ({})", figure.title(), at.text());
+            let median =
+                if has_medians { format!(", by the medians {:.2}", at.by_medians) } else { String::new() };
+            _ = writeln!(text, "  behind: {} ({}{median})", figure.title(), at.text());
         }
     }
     let verdicts: Vec<_> = run
@@ -236,6 +247,15 @@ mod tests {
     }
 
     #[test]
+    fn a_round_that_was_lucky_puts_another_ahead_but_not_by_the_medians() {
+        let mut run = run(vec![four(&[1.0, 1.1, 1.2], &[], &[0.3, 1.6, 1.7], &[2.0, 2.1, 2.2])]);
+        run.rounds = 3;
+        let summary = summary(&run);
+        let expected = "corelace process: ahead in 0 of 1 lines, in 1 by the medians\n  behind: latency 2 KiB on 2 ranks (0.30~, by the medians 1.45)\n";
+        assert!(summary.starts_with(expected), "{summary}");
+    }
+
+    #[test]
     fn a_cell_without_samples_says_why() {
         let mut figure = four(&[0.5], &[0.1], &[1.0], &[]);
         let failure = Some("> 60 s".to_owned());
@@ -262,7 +282,7 @@ mod tests {
         let (contestant, program, why) =
             ("mpich".into(), "pairs.c".into(), "exit status: 1: no cores".into());
         run.failures.push(Missing { contestant, program, ranks: 2, why });
-        let expected = "corelace process: ahead in 1 of 2 lines\n  behind: latency 8 KiB on 2 ranks (0.50)\n\
+        let expected = "corelace process: ahead in 1 of 2 lines, in 1 by the medians\n  behind: latency 8 KiB on 2 ranks (0.50, by the medians 0.50)\n\
              targets: 0 of 1 met\n  missed: latency 8 KiB on 2 ranks: process 1.3 x best other\n\
              not measured: mpich, pairs.c on 2 ranks: exit status: 1: no cores\n";
         assert_eq!(summary(&run), expected);

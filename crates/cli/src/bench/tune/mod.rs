@@ -262,7 +262,7 @@ mod tests {
         let decision = |value, gain| Ok(Decision { value, gain, noise: 0.05 });
         let outcomes = [
             outcome(Bound::BoardBcastRoomBytes, decision(8192, 1.4)),
-            outcome(Bound::BoardBlockRoomBytes, decision(8192, 1.01)),
+            outcome(Bound::BoardBlockRoomBytes, decision(16_384, 1.01)),
             outcome(Bound::GatherTreeBytes, Err("no time was left (--limit)".into())),
         ];
         assert_eq!(profile(&outcomes).bounds, [(Bound::BoardBcastRoomBytes, 8192)]);
