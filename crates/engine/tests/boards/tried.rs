@@ -58,8 +58,10 @@ fn members_who_address_each_other_try_short_data_too() {
     run(2, PAIRS[0], |rank| {
         let comm = rank.world();
         warm_up(rank, comm);
-        for which in [Which::Bcast, Which::Allreduce, Which::Allgather, Which::Alltoall] {
-            for count in [1024, 2048, 4000, 8192] {
+        // Both blocks of a scatter are longer than a room, or go by it.
+        for which in &TRIED[..5] {
+            let which = *which;
+            for count in [1024, 2048, 4096, 8192] {
                 let lying =
                     (0..BOTH_WAYS).filter(|seed| lies(rank, comm, call(which, count, 2 * seed))).count();
                 assert!((1..BOTH_WAYS as usize).contains(&lying), "{which:?} of {count}: {lying} lay");
@@ -124,7 +126,9 @@ proptest! {
 fn members_who_disagree_on_a_length_are_told_and_go_on_whichever_way_it_was() {
     for habits in PAIRS {
         // Of one class, of two, and one that is not tried.
-        for (few, many) in [(9000, 9001), (9000, 40_000), (3, 40_000), (300, 310), (9000, 200_000)] {
+        for (few, many) in
+            [(9000, 9001), (9000, 40_000), (3, 40_000), (300, 310), (300, 40_000), (9000, 200_000)]
+        {
             run(2, habits, |rank| {
                 let comm = rank.world();
                 warm_up(rank, comm);

@@ -79,8 +79,14 @@ fn give(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()
     turn.going = lead(turn, call);
     match turn.going.now {
         Copies::One => pair::run(turn, call, held),
+        Copies::Two if fits(turn, call) => short::work(turn, call),
         Copies::Two => pieces::give(turn, call),
     }
+}
+
+/// True if a room holds what one gives: then it is not laid down in pieces. Both blocks of a scatter, which its root lays down, do not fit if it is tried.
+fn fits(turn: &Turn<'_>, call: &Call) -> bool {
+    call.bytes() <= turn.board.room() && !matches!(call, Call::Scatter { .. })
 }
 
 /// This member takes what the other one gives, whichever way that comes: names the place for it before, if it is likely to be written there.
@@ -93,6 +99,7 @@ fn take(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()
     turn.going.now = turn.board.going(giver, turn.name());
     match turn.going.now {
         Copies::One => pair::run(turn, call, held)?,
+        Copies::Two if fits(turn, call) => short::work(turn, call)?,
         Copies::Two => pieces::take(turn, call)?,
     }
     hear(turn, call, giver, named);
