@@ -79,14 +79,15 @@ fn give(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()
     turn.going = lead(turn, call);
     match turn.going.now {
         Copies::One => pair::run(turn, call, held),
-        Copies::Two if fits(turn, call) => short::work(turn, call),
+        Copies::Two if is_short(turn, call) => short::work(turn, call),
         Copies::Two => pieces::give(turn, call),
     }
 }
 
-/// True if a room holds what one gives: then it is not laid down in pieces. Both blocks of a scatter, which its root lays down, do not fit if it is tried.
-fn fits(turn: &Turn<'_>, call: &Call) -> bool {
-    call.bytes() <= turn.board.room() && !matches!(call, Call::Scatter { .. })
+/// True if what one gives is laid down in a room, and not as a piece: from a quarter of one on it gains by the [copy across](crate::values::memory::Region::copy_across_to) that pieces have. Both blocks of a scatter, which its root lays down, do not fit into a
+/// room if it is tried.
+fn is_short(turn: &Turn<'_>, call: &Call) -> bool {
+    4 * call.bytes() <= turn.board.room() && !matches!(call, Call::Scatter { .. })
 }
 
 /// This member takes what the other one gives, whichever way that comes: names the place for it before, if it is likely to be written there.
@@ -99,7 +100,7 @@ fn take(turn: &mut Turn<'_>, call: &Call, held: &mut Option<Whole>) -> Result<()
     turn.going.now = turn.board.going(giver, turn.name());
     match turn.going.now {
         Copies::One => pair::run(turn, call, held)?,
-        Copies::Two if fits(turn, call) => short::work(turn, call)?,
+        Copies::Two if is_short(turn, call) => short::work(turn, call)?,
         Copies::Two => pieces::take(turn, call)?,
     }
     hear(turn, call, giver, named);
