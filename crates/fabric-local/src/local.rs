@@ -19,7 +19,7 @@ use ring::{Doorbell, Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, NAP_ROUNDS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE, WIDE_ROUTE};
+use crate::tuning::{CROWDED_CAPS, FIBER_CAPS, ROOMY_CAPS, ROOMY_ROUTE, ROUTE, WIDE_ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -117,7 +117,10 @@ impl LocalFabric {
     /// Spends a round of a wait for room that has lasted: a nap, if a mailbox has refused letters lately. Nobody tells of room.
     #[inline(always)]
     fn takes_nap(&self, rounds: u32, idle: Idle) -> bool {
-        idle == Idle::Briefly && self.refused.replace(false) && rounds >= NAP_ROUNDS && self.nap(rounds)
+        idle == Idle::Briefly
+            && self.refused.replace(false)
+            && self.naps.are_due(rounds, monotonic_ns)
+            && self.nap(rounds)
     }
 
     #[cold]

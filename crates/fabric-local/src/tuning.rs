@@ -30,10 +30,6 @@ pub const EAGER_ROUNDS: u32 = 64;
 /// Brief parks in a row after which a fiber that is the only ready one gives the core away.
 pub const BRIEF_ROUNDS: u32 = 64;
 
-/// Rounds in which a mailbox refuses letters before their sender naps: far more than a receiver needs that is only busy with those before
-/// them.
-pub const NAP_ROUNDS: u32 = 4096;
-
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)

@@ -24,7 +24,7 @@ use crate::cma::{self, Direction};
 use crate::heap::{Heap, is_shared};
 use crate::segment::{Joined, Peer, Presence, Segment, create_segment};
 use crate::together::{Piece, Together};
-use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
+use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -277,7 +277,8 @@ impl ShmFabric {
     #[cold]
     fn bide_long(&self, rounds: u32, idle: Idle) -> Option<Woke> {
         if idle == Idle::Briefly {
-            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room(rounds) } else { None };
+            let waits = self.refused.get() != Refused::Nobody && self.naps.are_due(rounds, monotonic_ns);
+            let woke = if waits { self.sleep_until_room(rounds) } else { None };
             self.refused.set(Refused::Nobody);
             if woke.is_some() {
                 return woke;

@@ -35,10 +35,6 @@ pub const SHARE_MIN: usize = 32 << 10;
 /// measured, and is soon enough for people.
 pub const LOOK_AFTER_NS: u64 = 500_000_000;
 
-/// Rounds in which a mailbox refuses letters before their sender sleeps until there is room: far more than a receiver needs that is only
-/// busy with those before them.
-pub const ROOM_ROUNDS: u32 = 2048;
-
 /// Bytes of a page: shared allocations are made of whole ones.
 pub const PAGE_BYTES: u64 = 4096;
 
