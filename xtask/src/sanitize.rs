@@ -27,7 +27,7 @@ struct Watched {
 /// for only where none does. Left out are jobs on chips and reductions by every algorithm, which take minutes and touch no memory in
 /// other ways.
 const ADDRESS: &[Watched] = &[
-    Watched { tests: &["-p", "corelace-ring", "--lib", "--tests"], options: "" },
+    Watched { tests: &["-p", "corelace-processor", "-p", "corelace-ring", "--lib", "--tests"], options: "" },
     Watched {
         tests: &[
             "-p",

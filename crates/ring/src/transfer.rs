@@ -37,15 +37,21 @@ pub fn check(local: &Shape, key: &Key, remote: &Shape) -> Result<usize, PortalEr
 pub unsafe fn copy(from: *const u8, from_shape: &Shape, to: *mut u8, to_shape: &Shape) {
     let row_bytes = from_shape.row_bytes;
     if from_shape.is_contiguous() && to_shape.is_contiguous() {
-        // SAFETY: both shapes are one piece of `bytes()` bytes from their offset on. `copy` allows overlap.
-        unsafe { core::ptr::copy(from.add(from_shape.offset), to.add(to_shape.offset), from_shape.bytes()) };
+        // SAFETY: both shapes are one piece of `bytes()` bytes from their offset on, which may overlap.
+        unsafe {
+            processor::copy_overlapping(
+                from.add(from_shape.offset),
+                to.add(to_shape.offset),
+                from_shape.bytes(),
+            );
+        }
         return;
     }
     for plane in 0..from_shape.planes {
         for row in 0..from_shape.rows {
             // SAFETY: the offset of a row of each shape, which the caller vouches for.
             unsafe {
-                core::ptr::copy(
+                processor::copy_overlapping(
                     from.add(row_offset(from_shape, plane, row)),
                     to.add(row_offset(to_shape, plane, row)),
                     row_bytes,

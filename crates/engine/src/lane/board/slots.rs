@@ -12,10 +12,13 @@ use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::memory::Region;
 use crate::values::memory::board::{Board, NOTE_BYTES, Ways};
-use crate::values::memory::hall::{Hall, SENT};
+use crate::values::memory::hall::Hall;
 
 /// Blocks from so many bytes on are read and written where they lie, by members who need the system for that: a call of it takes less time than the second copy.
 const FAR_BLOCK: u64 = 64 << 10;
+
+/// A broadcast of up to so many bytes is laid down as a whole: there are slots enough that who runs finds several. Of longer ones the first piece can be taken while the next is written.
+const BCAST: u64 = 512 << 10;
 
 /// Slots for all-to-alls.
 const ALL_TO_ALL_SLOTS: u64 = 2;
@@ -45,7 +48,7 @@ pub(super) fn of(call: &Call, bounds: &Bounds, board: &Board) -> Option<u64> {
 
 /// The same for a broadcast of so many bytes, whatever the bounds are: a member may do it at once.
 pub(super) fn for_bcast(bytes: u64, board: &Board) -> Option<u64> {
-    if bytes <= SENT { for_bytes(bytes, board) } else { None }
+    if bytes <= BCAST { for_bytes(bytes, board) } else { None }
 }
 
 /// The same for a scatter of such blocks.

@@ -60,7 +60,6 @@ mod sync {
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::ptr;
 
 use fabric::{
     Audience, Delivery, Fabric, Key, Landing, MemoryKind, Mover, Multicast, Node, PortalError, Shape, Ticket,
@@ -175,7 +174,7 @@ impl SendBuffer {
         assert!(from.saturating_add(into.len() as u64) <= self.bytes(), "packed bytes that there are");
         if self.datatype.layout().is_contiguous() {
             // SAFETY: bytes of the elements, which the constructor's caller vouched for; `into` is exclusive.
-            unsafe { ptr::copy_nonoverlapping(self.base.add(from as usize), into.as_mut_ptr(), into.len()) };
+            unsafe { processor::copy(self.base.add(from as usize), into.as_mut_ptr(), into.len()) };
         } else {
             self.gather(from, into);
         }
@@ -285,23 +284,8 @@ unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
             to.cast::<u64>().write_unaligned(first);
             to.add(length - WORD).cast::<u64>().write_unaligned(last);
         } else {
-            ptr::copy_nonoverlapping(from, to, length);
+            processor::copy(from, to, length);
         }
-    }
-}
-
-/// Copies many bytes, of which either side is in the cache of another core: what it has just written, or where it has just read.
-///
-/// # Safety
-/// As of [`ptr::copy_nonoverlapping`].
-#[inline]
-unsafe fn copy_across(from: *const u8, to: *mut u8, length: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        wide::copy_in_turn(from, to, length);
-        #[cfg(not(target_arch = "x86_64"))]
-        ptr::copy_nonoverlapping(from, to, length);
     }
 }
 
@@ -397,7 +381,7 @@ impl RecvBuffer {
         }
         self.assert_room(from, bytes);
         // SAFETY: as there.
-        unsafe { copy_across(bytes.as_ptr(), self.base.add(from as usize), bytes.len()) };
+        unsafe { processor::copy_across(bytes.as_ptr(), self.base.add(from as usize), bytes.len()) };
     }
 
     #[inline(always)]

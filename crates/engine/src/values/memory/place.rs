@@ -3,14 +3,11 @@
 //! **Invariant:** a place is made by a window that has found the data inside of what the member lets others reach; that memory stays valid until the window
 //! is freed ([`Exposed`](super::Exposed)), and the program's accesses do not conflict (MPI section 12.7). So using it is safe code.
 
-use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Datatype, Piece};
-#[cfg(target_arch = "x86_64")]
-use crate::values::memory::wide;
 use crate::values::memory::{Kernel, RecvBuffer, Region};
 
 /// Where the origin of some data lies.
@@ -33,14 +30,14 @@ impl Near {
     #[inline]
     pub fn store(self, bytes: &[u8]) {
         // SAFETY: the invariant of this file.
-        unsafe { copy(bytes.as_ptr(), self.0, bytes.len()) };
+        unsafe { processor::copy_short(bytes.as_ptr(), self.0, bytes.len()) };
     }
 
     /// Copies bytes from here.
     #[inline]
     pub fn fetch(self, into: &mut [u8]) {
         // SAFETY: as above.
-        unsafe { copy(self.0, into.as_mut_ptr(), into.len()) };
+        unsafe { processor::copy_short(self.0, into.as_mut_ptr(), into.len()) };
     }
 
     /// Copies bytes from here to the first ones of a buffer that lies in one piece.
@@ -48,7 +45,7 @@ impl Near {
     pub fn load(self, into: &RecvBuffer, len: usize) {
         debug_assert!(into.is_contiguous() && len as u64 <= into.bytes());
         // SAFETY: as above, and the buffer's own contract.
-        unsafe { copy(self.0, into.base(), len) };
+        unsafe { processor::copy_short(self.0, into.base(), len) };
     }
 
     /// The data here as elements.
@@ -86,22 +83,6 @@ impl Near {
                 _ => step!(AtomicU64, u64, f64, self.0, act, operand),
             }
         }
-    }
-}
-
-/// Copies bytes, which may overlap with their copy.
-///
-/// # Safety
-/// They can be read, and written where they are copied to.
-#[inline]
-unsafe fn copy(from: *const u8, into: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        #[cfg(target_arch = "x86_64")]
-        if wide::COPIED.contains(&len) && wide::copy(from, into, len) {
-            return;
-        }
-        ptr::copy(from, into, len);
     }
 }
 
@@ -315,7 +296,7 @@ mod tests {
                 expected.copy_within(from..from + len, into);
                 let base = found.as_mut_ptr();
                 // SAFETY: both ends lie in the room.
-                unsafe { copy(base.add(from), base.add(into), len) };
+                unsafe { processor::copy_short(base.add(from), base.add(into), len) };
                 assert!(found == expected, "{len} bytes from {from} to {into}");
             }
         }

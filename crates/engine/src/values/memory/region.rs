@@ -10,7 +10,7 @@ use core::ptr;
 use fabric::{Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Datatype, Layout};
-use crate::values::memory::{Apply, RecvBuffer, SendBuffer, copy_across};
+use crate::values::memory::{Apply, RecvBuffer, SendBuffer};
 
 /// Bytes that go from one layout into another at a time.
 const WINDOW: usize = 4096;
@@ -143,7 +143,7 @@ impl Region {
         let len = self.bytes() as usize;
         if self.is_contiguous() {
             // SAFETY: the invariant of this file, and the caller's.
-            unsafe { ptr::copy_nonoverlapping(self.base, to, len) };
+            unsafe { processor::copy(self.base, to, len) };
         } else {
             // SAFETY: as the caller says.
             self.to_send().pack(0, unsafe { core::slice::from_raw_parts_mut(to, len) });
@@ -159,7 +159,7 @@ impl Region {
         let len = self.bytes() as usize;
         if self.is_contiguous() {
             // SAFETY: the invariant of this file, and the caller's.
-            unsafe { ptr::copy_nonoverlapping(from, self.base, len) };
+            unsafe { processor::copy(from, self.base, len) };
         } else {
             // SAFETY: as the caller says.
             self.to_receive().unpack(0, unsafe { core::slice::from_raw_parts(from, len) });
@@ -175,8 +175,8 @@ impl Region {
         }
         match (self.is_contiguous(), target.is_contiguous()) {
             (true, true) => {
-                // SAFETY: the invariant of this file; `copy` allows the two to overlap.
-                unsafe { ptr::copy(self.base, target.base, len as usize) };
+                // SAFETY: the invariant of this file; the two may overlap.
+                unsafe { processor::copy_overlapping(self.base, target.base, len as usize) };
             }
             (_, true) => {
                 // SAFETY: the invariant of this file: contiguous from `base` on, and nobody else uses it now.
@@ -213,7 +213,7 @@ impl Region {
         let len = self.bytes().min(target.bytes()) as usize;
         debug_assert!(len as u64 <= self.base.addr().abs_diff(target.base.addr()) as u64);
         // SAFETY: the invariant of this file.
-        unsafe { copy_across(self.base, target.base, len) };
+        unsafe { processor::copy_across(self.base, target.base, len) };
     }
 
     /// `inout[i] = self[i] op inout[i]`, for the elements that both hold; `how` is for their type.

@@ -3,8 +3,6 @@
 //! One loop for each length that programs have often, decided once a piece; both directions are the same code. Everything else is
 //! copied by a few wide moves, which may overlap within a run, or, from some length on, by the machine's own copy.
 
-use core::ptr;
-
 use crate::values::datatype::{Piece, Runs};
 use crate::values::memory::lines;
 
@@ -186,8 +184,8 @@ unsafe fn run<const GATHER: bool>(place: *mut u8, packed: *mut u8, len: usize) {
             8..=16 => both_ends::<GATHER, u64>(place, packed, len),
             17..=32 => both_ends::<GATHER, [u64; 2]>(place, packed, len),
             33..=64 => both_ends::<GATHER, [u64; 4]>(place, packed, len),
-            _ if GATHER => ptr::copy_nonoverlapping(place, packed, len),
-            _ => ptr::copy_nonoverlapping(packed, place, len),
+            _ if GATHER => processor::copy(place, packed, len),
+            _ => processor::copy(packed, place, len),
         }
     }
 }
