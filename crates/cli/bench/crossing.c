@@ -1,4 +1,5 @@
-/* One collective, or a round trip, of the sizes that the command line names: the time of the slowest rank, for who looks where one way of doing it becomes quicker than another.
+/* One collective, or a round trip, of the sizes that the command line names: from the first rank's begin to the last one's end, for each of many in a row; for who looks where one way of doing it becomes quicker than
+ * another.
  *   crossing 0|1 NAME SIZE...        sizes are bytes, of each block where a collective has blocks */
 #include "measure.h"
 
@@ -39,15 +40,11 @@ static void once(int bytes)
     }
 }
 
-static double slowest(int bytes, int times)
+static double calls(int bytes, int times)
 {
-    double mine, most;
-    MPI_Barrier(MPI_COMM_WORLD);
-    double begin = MPI_Wtime();
+    double begin = begin_together();
     for (int i = 0; i < times; i++) once(bytes);
-    mine = (MPI_Wtime() - begin) / times;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return most;
+    return end_together(begin) / times;
 }
 
 int main(int argc, char **argv)
@@ -62,7 +59,7 @@ int main(int argc, char **argv)
         int times = bytes > SHORT ? (int)((double)TIMES * SHORT / bytes) + 4 : TIMES;
         /* Many ranks share few cores: a tenth is enough there. */
         times = repetitions(times) / (everybody > 16 ? 10 : 1) + 1;
-        double seconds = best_of(slowest, bytes, affordable(slowest, bytes, times));
+        double seconds = best_of(calls, bytes, affordable(calls, bytes, times));
         figure(which, bytes, seconds * 1e6, "us");
         free(from);
         free(into);

@@ -1,31 +1,19 @@
 /* Files of four ranks: a matrix in blocks of 8 KiB that are dealt out cyclically over a grid, and segments of 64 KiB dealt out in turn, each written and read
  * by all ranks together; and, for comparison, the same bytes written and read by one process in one piece after the other, as dd does. The file lies in
- * the temporary directory, in the system's cache. */
+ * the temporary directory, in the system's cache. What all do together takes from the first rank's begin to the last one's end. */
+#include "measure.h"
 #include <fcntl.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { BLOCK = 32, SEGMENT = 64 << 10, PIECE = 1 << 20 };
 
-static int rank, size;
 static long bytes;
 static char path[256];
 static char *memory;
 
-/* The slowest rank's time is that of all. */
-static void tell(const char *name, double began)
-{
-    double mine = MPI_Wtime() - began, slowest;
-    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0) printf("figure files-%s %ld %.1f MB/s\n", name, bytes, bytes / slowest / 1e6);
-}
-
 static void plain(void)
 {
-    if (rank > 0) return;
+    if (me > 0) return;
     char *piece = malloc(PIECE);
     memset(piece, 1, PIECE);
     for (int reads = 0; reads < 2; reads++) {
@@ -33,8 +21,7 @@ static void plain(void)
         double began = MPI_Wtime();
         for (long at = 0; at < bytes; at += PIECE)
             if ((reads ? read(file, piece, PIECE) : write(file, piece, PIECE)) != PIECE) exit(1);
-        printf("figure files-dd-%s %ld %.1f MB/s\n", reads ? "read" : "write", bytes,
-               bytes / (MPI_Wtime() - began) / 1e6);
+        figure(reads ? "files-dd-read" : "files-dd-write", bytes, bytes / (MPI_Wtime() - began) / 1e6, "MB/s");
         close(file);
     }
     unlink(path);
@@ -48,18 +35,18 @@ static void together(const char *what, MPI_Datatype etype, MPI_Datatype filetype
     int mine, unit;
     MPI_Type_size(filetype, &mine);
     MPI_Type_size(etype, &unit);
-    long tiles = bytes / size / mine;
+    long tiles = bytes / everybody / mine;
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     MPI_File_set_view(file, 0, etype, filetype, "native", MPI_INFO_NULL);
     for (int reads = 0; reads < 2; reads++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double began = MPI_Wtime();
+        double begin = begin_together();
         if (reads)
             MPI_File_read_at_all(file, 0, memory, tiles * mine / unit, etype, MPI_STATUS_IGNORE);
         else
             MPI_File_write_at_all(file, 0, memory, tiles * mine / unit, etype, MPI_STATUS_IGNORE);
-        snprintf(name, sizeof name, "%s-%s", what, reads ? "read" : "write");
-        tell(name, began);
+        double seconds = end_together(begin);
+        snprintf(name, sizeof name, "files-%s-%s", what, reads ? "read" : "write");
+        figure(name, bytes, bytes / seconds / 1e6, "MB/s");
     }
     MPI_File_close(&file);
 }
@@ -67,33 +54,31 @@ static void together(const char *what, MPI_Datatype etype, MPI_Datatype filetype
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int quick = argc > 1 && atoi(argv[1]) == 1;
+    get_ready(argc, argv);
     const char *folder = getenv("TMPDIR");
-    if (rank == 0) {
+    if (me == 0) {
         snprintf(path, sizeof path, "%s/corelace-bench-files-XXXXXX", folder ? folder : "/tmp");
         close(mkstemp(path));
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     int rows = quick ? 1024 : 8192, columns = quick ? 8192 : 16384;
     bytes = (long)rows * columns * sizeof(double);
-    memory = malloc(bytes / size);
-    memset(memory, rank + 1, bytes / size);
+    memory = malloc(bytes / everybody);
+    memset(memory, me + 1, bytes / everybody);
 
     plain();
     int sizes[2] = {rows, columns}, grid[2] = {0, 0}, blocks[2] = {BLOCK, BLOCK};
     int ways[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
     MPI_Datatype matrix, turns, segment, whole;
-    MPI_Dims_create(size, 2, grid);
-    MPI_Type_create_darray(size, rank, 2, sizes, ways, blocks, grid, MPI_ORDER_C, MPI_DOUBLE, &matrix);
+    MPI_Dims_create(everybody, 2, grid);
+    MPI_Type_create_darray(everybody, me, 2, sizes, ways, blocks, grid, MPI_ORDER_C, MPI_DOUBLE, &matrix);
     MPI_Type_commit(&matrix);
     together("matrix", MPI_DOUBLE, matrix);
 
     MPI_Type_contiguous(SEGMENT, MPI_BYTE, &segment);
-    int at = rank, one = 1;
+    int at = me, one = 1;
     MPI_Type_indexed(1, &one, &at, segment, &whole);
-    MPI_Type_create_resized(whole, 0, (MPI_Aint)size * SEGMENT, &turns);
+    MPI_Type_create_resized(whole, 0, (MPI_Aint)everybody * SEGMENT, &turns);
     MPI_Type_commit(&turns);
     together("segments", MPI_BYTE, turns);
 

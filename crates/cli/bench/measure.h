@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ATTEMPTS = 3 };
 
@@ -54,6 +55,38 @@ static inline int affordable(double (*measure)(int size, int times), int size, i
     static const double seconds_of_an_attempt = 0.3;
     double most = seconds_of_an_attempt / measure(size, times / 50 + 1);
     return most < times ? (int)most + 1 : times;
+}
+
+/* What all ranks do together takes from the first one's begin to the last one's end. The longest of their own times would be too little where ranks share cores: one that
+ * leaves the barrier late finds everything there, and takes less than anybody needs to bring it. MPI_Wtime need not be the same clock on all ranks; CLOCK_MONOTONIC is, on one
+ * machine. Its seconds are counted from where rank 0 looked first, so that a double has digits for less than a nanosecond. */
+static long clock_base;
+
+static inline double shared_clock(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)(time.tv_sec - clock_base) + time.tv_nsec * 1e-9;
+}
+
+/* On all ranks, after a barrier: when this one begins. */
+static inline double begin_together(void)
+{
+    if (clock_base == 0) {
+        clock_base = (long)shared_clock();
+        MPI_Bcast(&clock_base, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return shared_clock();
+}
+
+/* On all ranks: the seconds since the first of them began, when the last of them has come here; the same on all. */
+static inline double end_together(double begin)
+{
+    /* One maximum says both: the least begin is minus the greatest of what is negated. */
+    double mine[2] = {-begin, shared_clock()}, most[2];
+    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most[0] + most[1];
 }
 
 static inline int ascending(const void *a, const void *b)

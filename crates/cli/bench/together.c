@@ -1,4 +1,4 @@
-/* Collectives on all ranks; the time of the slowest rank.
+/* Collectives on all ranks; the time from the first rank's begin to the last one's end, for each of many calls in a row.
  *   barrier, bcast, reduce, allreduce, scan, iallreduce (which is waited for at once)      of SIZE bytes
  *   gather, scatter, allgather, alltoall                                                   of SIZE bytes for each rank
  *   gather-whole, scatter-whole, allgather-whole, alltoall-whole                           of SIZE bytes in all, as many for each rank
@@ -91,19 +91,15 @@ static void read_lines(int count)
     for (int at = 0; at < numbers; at += LINE) (void)got[at];
 }
 
-static double slowest(int count, int times)
+static double calls(int count, int times)
 {
-    double mine, most;
-    MPI_Barrier(MPI_COMM_WORLD);
-    double begin = MPI_Wtime();
+    double begin = begin_together();
     for (int i = 0; i < times; i++) {
         if (current->how == WRITTEN) write_lines(count);
         current->call(count);
         if (current->how == WRITTEN) read_lines(count);
     }
-    mine = (MPI_Wtime() - begin) / times;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return most;
+    return end_together(begin) / times;
 }
 
 int main(int argc, char **argv)
@@ -119,7 +115,7 @@ int main(int argc, char **argv)
         int count = current->size / DOUBLE / (current->how == WHOLE ? everybody : 1);
         /* Many ranks share few cores: a tenth is enough there. */
         int times = repetitions(current->times) / (everybody > 16 ? 10 : 1) + 1;
-        double seconds = best_of(slowest, count, affordable(slowest, count, times));
+        double seconds = best_of(calls, count, affordable(calls, count, times));
         if (current->call == barrier)
             figure_of(current->name, 0, "none", seconds * 1e6, "us");
         else

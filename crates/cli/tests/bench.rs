@@ -53,6 +53,19 @@ impl Contest {
         bench.args(["--ranks", "process"]).args(arguments).output().unwrap()
     }
 
+    /// An installation that prints these figures, where `$HALF` is `first` in the two rounds of the first run, and `later` in those that follow.
+    fn changing(&self, name: &str, figures: &str, [first, later]: [&str; 2]) -> String {
+        let count = self.file(&format!("{name}.count"));
+        let half = format!("echo >> {count}; test $(wc -l < {count}) -gt 2 && HALF={later} || HALF={first}");
+        self.other(name, COMPILES, &format!("{half}\n{figures}"))
+    }
+
+    /// `corelace bench --from FILES ARGUMENTS`.
+    fn from(&self, files: &str, arguments: &[&str]) -> Output {
+        let mut bench = Command::new(env!("CARGO_BIN_EXE_corelace"));
+        bench.args(["bench", "--from", files]).args(arguments).output().unwrap()
+    }
+
     fn file(&self, name: &str) -> String {
         self.root.path().join(name).display().to_string()
     }
@@ -114,11 +127,16 @@ fn an_interrupted_run_shows_what_it_has_and_writes_no_document() {
     let contest = Contest::new();
     let other = contest.other("other", COMPILES, "kill -INT $PPID; exec sleep 600");
     let document = contest.file("page.md");
-    let output = contest.bench(&["--against", &other, "--document", &document]);
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    let table = text(&output.stdout);
-    assert!(table.contains("0.500") && table.contains("one round"), "{table}");
-    assert!(!table.contains("not measured") && !Path::new(&document).exists(), "{table}");
+    for runs in ["1", "3"] {
+        let output = contest.bench(&["--runs", runs, "--against", &other, "--document", &document]);
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        let table = text(&output.stdout);
+        assert!(
+            table.contains("0.500") && table.contains("one round") && !table.contains(" runs: "),
+            "{table}"
+        );
+        assert!(!table.contains("not measured") && !Path::new(&document).exists(), "{table}");
+    }
 }
 
 #[test]
@@ -129,6 +147,84 @@ fn a_missed_target_is_a_failure_only_if_it_is_asked_for() {
     assert_eq!(missed.status.code(), Some(0));
     assert!(text(&missed.stdout).contains("MISSED: process 1.3 x best other"));
     assert_eq!(contest.bench(&["--against", &other, "--check"]).status.code(), Some(1));
+}
+
+#[test]
+fn several_runs_show_the_tables_of_the_first_and_in_how_many_we_are_ahead() {
+    let contest = Contest::new();
+    let other = contest.changing("other", WELL, ["1.0", "0.4"]);
+    let output = contest.bench(&["--runs", "3", "--against", &other]);
+    let table = text(&output.stdout);
+    assert!(output.status.success(), "{table}{}", text(&output.stderr));
+    assert_eq!(table.matches("Messages between two ranks").count(), 1, "{table}");
+    let row = table.lines().find(|line| line.starts_with("latency") && line.contains(" 8 B")).unwrap();
+    assert!(row.contains("0.500*") && row.contains("1.000"), "{row}");
+    assert!(
+        table.contains("\n3 runs: ") && table.contains("; the tables are those of the first\n"),
+        "{table}"
+    );
+    let expected = "corelace process: 2 lines\n  ahead in 3 of 3 runs: 1, 1 of 3: 1\n  by the medians in 3 of 3 runs: 1, 1 of 3: 1\n  \
+        behind: latency 8 B on 2 ranks, ahead in 1 of 3 (2.00, 0.80, 0.80), by the medians in 1 of 3 (2.00, 0.80, 0.80)\n";
+    assert!(table.contains(expected), "{table}");
+    let target = "  missed: latency 8 KiB on 2 ranks: process 1.3 x best other, met in 0 of 3\n";
+    assert!(table.contains(target), "{table}");
+}
+
+#[test]
+fn several_runs_are_taken_from_one_file_or_from_several() {
+    let contest = Contest::new();
+    let other = contest.changing("other", WELL, ["1.0", "0.4"]);
+    let [both, one, page] = ["both.json", "one.json", "page.md"].map(|name| contest.file(name));
+    std::fs::write(&both, contest.bench(&["--runs", "2", "--json", "--against", &other]).stdout).unwrap();
+    std::fs::write(&one, contest.bench(&["--json", "--against", &other]).stdout).unwrap();
+    let counts = |files: &str| {
+        let table = text(&contest.from(files, &[]).stdout);
+        let line = table.lines().find(|line| line.starts_with("  behind: latency 8 B")).unwrap_or_default();
+        line.split_once(',').map(|(_, rest)| rest.split(" (").next().unwrap().to_owned())
+    };
+    assert_eq!(counts(&both).as_deref(), Some(" ahead in 1 of 2"));
+    assert_eq!(counts(&format!("{both},{one}")).as_deref(), Some(" ahead in 1 of 3"));
+    let merged = contest.from(&format!("{one},{both}"), &["--json", "--document", &page]);
+    let merged: Value = serde_json::from_slice(&merged.stdout).unwrap();
+    assert_eq!(merged["runs"].as_array().unwrap().len(), 3);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        page.contains(", the first of 3 runs.") && page.contains("ahead in 1 of 3 (0.80, 2.00, 0.80)"),
+        "{page}"
+    );
+}
+
+#[test]
+fn runs_of_other_contestants_are_not_taken_for_one_comparison() {
+    let contest = Contest::new();
+    let [one, two] = ["one", "two"].map(|name| {
+        let other = contest.other(name, COMPILES, &WELL.replace("$HALF", "1.0"));
+        let file = contest.file(&format!("{name}.json"));
+        std::fs::write(&file, contest.bench(&["--json", "--against", &other]).stdout).unwrap();
+        file
+    });
+    let output = contest.from(&format!("{one},{two}"), &[]);
+    let error = text(&output.stderr);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{error}");
+    let expected = "two.json\": it has two (Library 1.2) in place of one (Library 1.2) in \"";
+    assert!(error.contains(expected) && error.contains("expected runs of one comparison"), "{error}");
+}
+
+#[test]
+fn a_target_that_a_later_run_misses_is_a_failure_if_it_is_asked_for() {
+    let contest = Contest::new();
+    let file = contest.file("runs.json");
+    // Of 8 KiB, for which ours take 5.0 us and ought to be 1.3 times better.
+    let figures = "echo \"figure latency 8192 $HALF us\"";
+    let checked = |name: &str, halves: [&str; 2]| {
+        let other = contest.changing(name, figures, halves);
+        contest.bench(&["--check", "--runs", "2", "--json", "--against", &other])
+    };
+    let (never, later) = (checked("never", ["9.0", "9.0"]), checked("later", ["9.0", "5.0"]));
+    assert_eq!((never.status.code(), later.status.code()), (Some(0), Some(1)));
+    std::fs::write(&file, later.stdout).unwrap();
+    assert_eq!(contest.from(&file, &["--check"]).status.code(), Some(1));
+    assert_eq!(contest.from(&file, &[]).status.code(), Some(0));
 }
 
 #[test]
@@ -168,7 +264,7 @@ fn wrong_arguments_are_answered_with_their_name_their_value_and_what_was_expecte
     let contest = Contest::new();
     let nowhere = contest.file("nowhere");
     let ours = contest.ours.display().to_string();
-    let cases: [(&[&str], &[&str]); 10] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (&["collectives"], &["collectives", "is no suite, expected one of: p2p, coll"]),
         (&["--only", "ltency"], &["--only is \"ltency\", expected a part of one of: ", "latency"]),
         (
@@ -183,6 +279,10 @@ fn wrong_arguments_are_answered_with_their_name_their_value_and_what_was_expecte
             &["--breakdown", "expected --ranks with process in it"],
         ),
         (&["--rounds", "0"], &["'0'", "--rounds"]),
+        (&["--runs", "0"], &["'0'", "--runs"]),
+        (&["--runs", "many"], &["'many'", "--runs"]),
+        (&["--runs", "2", "--tune"], &["--runs", "--tune", "cannot be used with"]),
+        (&["--from", &nowhere, "--runs", "2"], &["--from", "--runs", "cannot be used with"]),
         (&["--limit", "soon"], &["'soon'", "--limit"]),
         (&["--baseline", &nowhere], &["--baseline is \"", "No such file"]),
     ];

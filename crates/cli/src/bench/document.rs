@@ -1,11 +1,11 @@
-//! A run as tables of a document, between two marks: what is written by hand around them stays.
+//! Runs as tables of a document, between two marks: what is written by hand around them stays.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use super::figure::Figure;
-use super::run::Run;
-use super::{suite, table};
+use super::runs::Runs;
+use super::{suite, summary, table};
 
 /// Two lines of a document, between which a command writes.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,8 @@ pub const TABLES: Marks =
     Marks { begin: "<!-- corelace bench: begin -->", end: "<!-- corelace bench: end -->" };
 
 /// Puts the tables into the document, which is made if it is not there.
-pub fn write(run: &Run, file: &Path) -> Result<(), String> {
-    TABLES.fill(file, &tables(run))
+pub fn write(runs: &Runs, file: &Path) -> Result<(), String> {
+    TABLES.fill(file, &tables(runs))
 }
 
 impl Marks {
@@ -71,9 +71,14 @@ pub fn markdown(rows: &[Vec<String>]) -> String {
 }
 
 /// Everything between the marks.
-fn tables(run: &Run) -> String {
+fn tables(runs: &Runs) -> String {
+    let run = runs.first();
+    let which = match runs.all().len() {
+        1 => String::new(),
+        several => format!(", the first of {several} runs"),
+    };
     let mut text = format!(
-        "\nMeasured {}, {}, {} rounds{}.\n\n",
+        "\nMeasured {}, {}, {} rounds{}{which}.\n\n",
         run.date,
         run.machine.text(),
         run.rounds,
@@ -94,7 +99,7 @@ fn tables(run: &Run) -> String {
         text.push_str(&markdown(&table::rows(run, &figures, &cell)));
         text.push('\n');
     }
-    _ = writeln!(text, "### Summary\n\n```text\n{}```", table::summary(run));
+    _ = writeln!(text, "### Summary\n\n```text\n{}```", summary::text(runs));
     text
 }
 
@@ -130,7 +135,7 @@ mod tests {
     #[test]
     fn the_tables_say_when_where_and_who_and_bold_is_ahead() {
         let cells: &[(&str, &[f64])] = &[("corelace process", &[0.5, 0.6]), ("openmpi", &[1.0])];
-        let text = tables(&run(vec![figure("latency", 64, 2, cells)]));
+        let text = tables(&Runs::of(vec![run(vec![figure("latency", 64, 2, cells)])]));
         assert!(text.contains("Measured 2026-01-02 03:04 UTC, "), "{text}");
         assert!(text.contains("- openmpi 1.0\n"), "{text}");
         assert!(
@@ -141,10 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn of_several_runs_the_first_gives_the_tables_and_all_of_them_the_summary() {
+        let of = |ours: f64| {
+            run(vec![figure("latency", 64, 2, &[("corelace process", &[ours]), ("openmpi", &[1.0])])])
+        };
+        let text = tables(&Runs::of(vec![of(0.5), of(2.0)]));
+        assert!(text.contains(", 3 rounds, the first of 2 runs.\n"), "{text}");
+        assert!(text.contains("| **0.500** | 1.000 | 2.00 |") && !text.contains("| 2.000 |"), "{text}");
+        assert!(text.contains("latency 64 B on 2 ranks, ahead in 1 of 2 (2.00, 0.50)"), "{text}");
+    }
+
+    #[test]
     fn a_document_without_marks_is_refused_and_left_alone() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "# By hand\n").unwrap();
-        let error = write(&run(Vec::new()), file.path()).unwrap_err();
+        let error = write(&Runs::of(vec![run(Vec::new())]), file.path()).unwrap_err();
         assert!(error.starts_with("--document is \"") && error.contains(TABLES.begin), "{error}");
         assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "# By hand\n");
     }

@@ -108,6 +108,16 @@ impl Figure {
         format!("{}{space}{size} on {} ranks", self.name, self.ranks)
     }
 
+    /// Adds the samples of the same figure of another run.
+    pub fn pool(&mut self, other: &Figure) {
+        for cell in &other.cells {
+            match self.cells.iter_mut().find(|known| known.contestant == cell.contestant) {
+                Some(known) => known.samples.extend(&cell.samples),
+                None => self.cells.push(cell.clone()),
+            }
+        }
+    }
+
     /// Whether the other is the same figure of another run.
     pub fn is_same(&self, other: &Figure) -> bool {
         (&self.name, self.size, &self.of, self.ranks) == (&other.name, other.size, &other.of, other.ranks)

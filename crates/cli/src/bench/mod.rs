@@ -16,8 +16,10 @@ mod plot;
 mod progress;
 mod rounds;
 mod run;
+mod runs;
 mod statistics;
 mod suite;
+mod summary;
 mod table;
 mod targets;
 mod tune;
@@ -29,7 +31,7 @@ use clap::Args;
 
 use crate::runners::Runners;
 use contestant::{Contestant, Installation};
-use run::Run;
+use runs::Runs;
 
 /// The arguments of `corelace bench`.
 #[derive(Args, Debug)]
@@ -46,17 +48,20 @@ pub struct BenchArgs {
     /// Rounds; in each every contestant takes its turn.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Runs of the whole comparison, one after the other: the tables are those of the first, and the summary says in how many of them who is ahead in what.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
     /// A program that takes longer is ended, and not run again with that contestant (default 120); with --tune or --cliffs, the time for all of it (default 900); with --counts, for each number of ranks (default 900).
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     /// Measure on this machine where one way of doing a collective, or of sending a message, becomes quicker than another, and say what a profile gains.
-    #[arg(long, conflicts_with_all = ["suites", "against", "ranks", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
+    #[arg(long, conflicts_with_all = ["suites", "against", "ranks", "runs", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
     tune: bool,
     /// Look for cliffs: allreduce, bcast, allgather and alltoall of 8 bytes to 4 MiB on 2 to 16 ranks that take more than twice the time of a call with hardly less to do.
-    #[arg(long, conflicts_with_all = ["tune", "suites", "against", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
+    #[arg(long, conflicts_with_all = ["tune", "suites", "against", "runs", "breakdown", "check", "json", "baseline", "from", "plot", "document"])]
     cliffs: bool,
     /// Count the cache lines that go from core to core in collectives, and the rounds, as if every rank had a core of its own; no time is measured.
-    #[arg(long, conflicts_with_all = ["tune", "cliffs", "suites", "against", "ranks", "rounds", "quick", "breakdown", "check", "json", "baseline", "from", "plot"])]
+    #[arg(long, conflicts_with_all = ["tune", "cliffs", "suites", "against", "ranks", "runs", "rounds", "quick", "breakdown", "check", "json", "baseline", "from", "plot"])]
     counts: bool,
     /// With --counts: how many ranks, 2 to 64, separated by commas (default 8,16,64).
     #[arg(long, value_delimiter = ',', value_name = "N", requires = "counts", value_parser = clap::value_parser!(u32).range(2..=64))]
@@ -73,18 +78,18 @@ pub struct BenchArgs {
     /// Show by function what the instructions of a message are.
     #[arg(long)]
     breakdown: bool,
-    /// Exit with 1 if a target is missed.
+    /// Exit with 1 if a target is missed, in any of the runs.
     #[arg(long)]
     check: bool,
-    /// Print the whole run as JSON instead of a table: machine, date, versions and all samples.
+    /// Print the whole run, or all of them, as JSON instead of a table: machine, date, versions and all samples.
     #[arg(long)]
     json: bool,
-    /// Compare with a run of before, which `--json` has printed into this file; exit with 1 if a figure of ours is worse by more than the noise.
+    /// Compare with a run of before, or with the samples of several, which `--json` has printed into this file; exit with 1 if a figure of ours is worse by more than the noise.
     #[arg(long, value_name = "FILE.json")]
     baseline: Option<PathBuf>,
-    /// Measure nothing: take the run from this file, which `--json` has printed.
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["suites", "against", "quick", "only", "breakdown"])]
-    from: Option<PathBuf>,
+    /// Measure nothing: take the runs from these files, separated by commas, which `--json` has printed; they have to be of one comparison.
+    #[arg(long, value_delimiter = ',', value_name = "FILE.json", conflicts_with_all = ["suites", "against", "runs", "quick", "only", "breakdown"])]
+    from: Vec<PathBuf>,
     /// Draw latency, rate, collectives, growth and pauses into this SVG file.
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
@@ -125,12 +130,11 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         });
     }
     // What is to be compared with is read first: a measurement may take an hour.
-    let before = args.baseline.as_deref().map(|file| Run::read("--baseline", file)).transpose()?;
-    let Measured { run, breakdown, interrupted } = match &args.from {
-        Some(file) => {
-            Measured { run: Run::read("--from", file)?, breakdown: String::new(), interrupted: None }
-        }
-        None => measured(args)?,
+    let before = args.baseline.as_ref().map(|file| Runs::read("--baseline", std::slice::from_ref(file)));
+    let before = before.transpose()?;
+    let Measured { runs, breakdown, interrupted } = match &args.from[..] {
+        [] => measured(args)?,
+        files => Measured { runs: Runs::read("--from", files)?, breakdown: String::new(), interrupted: None },
     };
     // What reads JSON reads nothing else.
     let remark = |text: &str| match args.json {
@@ -140,23 +144,24 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         }
         false => crate::say(text),
     };
-    crate::say(&if args.json { run.json() } else { table::text(&run) })?;
+    crate::say(&if args.json { runs.json() } else { table::text(&runs) })?;
     remark(&breakdown)?;
     // Half a run is worth a look, and nothing more.
     if let Some(status) = interrupted {
         return Ok(status);
     }
     if let Some(file) = &args.plot {
-        std::fs::write(file, plot::svg(&run))
+        std::fs::write(file, plot::svg(runs.first()))
             .map_err(|error| format!("--plot is \"{}\": {error}", file.display()))?;
     }
     if let Some(file) = &args.document {
-        document::write(&run, file)?;
+        document::write(&runs, file)?;
     }
-    let mut is_worse = args.check && table::misses(&run);
+    let mut is_worse = args.check && summary::misses(&runs);
     if let Some(before) = &before {
-        let changes = baseline::changes(before, &run);
-        remark(&baseline::text(before, &changes))?;
+        let before = before.pooled();
+        let changes = baseline::changes(&before, &runs.pooled());
+        remark(&baseline::text(&before, &changes))?;
         is_worse |= changes.iter().any(baseline::Change::is_regression);
     }
     Ok(if is_worse { MISSED } else { 0 })
@@ -164,7 +169,7 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
 
 /// What came of measuring.
 struct Measured {
-    run: Run,
+    runs: Runs,
     /// The instructions of a message by function, if somebody wants to know.
     breakdown: String,
     /// The status, if somebody has interrupted.
@@ -202,6 +207,7 @@ fn measured(args: &BenchArgs) -> Result<Measured, String> {
         cases,
         contestants,
         installations,
+        runs: args.runs,
         rounds: args.rounds,
         quick: args.quick,
         limit: Duration::from_secs(args.limit.unwrap_or(120)),
@@ -211,13 +217,13 @@ fn measured(args: &BenchArgs) -> Result<Measured, String> {
         instructions::asked(&plan)?;
     }
     let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
-    let run = plan.measure(workshop.path(), &runners)?;
+    let runs = plan.measure(workshop.path(), &runners)?;
     let interrupted = runners.status_if_interrupted();
     let breakdown = match args.breakdown && interrupted.is_none() {
         true => instructions::breakdown(&plan, &prefix, workshop.path(), &runners)?,
         false => String::new(),
     };
-    Ok(Measured { run, breakdown, interrupted })
+    Ok(Measured { runs, breakdown, interrupted })
 }
 
 #[cfg(test)]

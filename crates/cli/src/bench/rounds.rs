@@ -1,4 +1,4 @@
-//! The rounds of a measurement: every contestant runs every program, turn and turn about. Who fails or takes too long says so in its cells, and holds nobody up.
+//! The rounds of a measurement, and measurements one after the other: every contestant runs every program, turn and turn about. Who fails or takes too long says so in its cells, and holds nobody up.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use super::figure::{Figure, Figures};
 use super::machine::{self, Machine};
 use super::progress::Bar;
 use super::run::{Entry, Missing, Run};
+use super::runs::Runs;
 use super::suite::Case;
 use crate::runners::Runners;
 
@@ -16,6 +17,8 @@ pub struct Plan<'p> {
     pub cases: Vec<Case>,
     pub contestants: Vec<Contestant>,
     pub installations: Vec<Installation>,
+    /// So many times all rounds.
+    pub runs: u32,
     pub rounds: u32,
     pub quick: bool,
     pub limit: Duration,
@@ -32,8 +35,22 @@ struct Retired<'p> {
 
 impl Plan<'_> {
     /// Compiles and runs everything. An interrupt ends it early, and what was measured until then counts.
-    pub fn measure(&mut self, workshop: &Path, runners: &Runners) -> Result<Run, String> {
+    pub fn measure(&mut self, workshop: &Path, runners: &Runners) -> Result<Runs, String> {
         self.build(workshop)?;
+        let mut bar = Bar::of(self.runs as usize * self.rounds as usize * self.pairs().len());
+        let mut runs = Vec::new();
+        for _ in 0..self.runs {
+            runs.push(self.run(workshop, runners, &mut bar)?);
+            if runners.interrupted() {
+                break;
+            }
+        }
+        bar.clear();
+        Ok(Runs::of(runs))
+    }
+
+    /// All rounds once.
+    fn run(&self, workshop: &Path, runners: &Runners, bar: &mut Bar) -> Result<Run, String> {
         let entries = self.contestants.iter().map(|contestant| Entry {
             name: contestant.name.clone(),
             ours: contestant.is_ours,
@@ -46,7 +63,6 @@ impl Plan<'_> {
         let mut figures = Figures::default();
         let mut retired: Vec<Retired<'_>> = Vec::new();
         let pairs = self.pairs();
-        let mut bar = Bar::of(self.rounds as usize * pairs.len());
         'rounds: for round in 1..=self.rounds {
             run.rounds = round;
             for (case, contestant) in &pairs {
@@ -73,7 +89,6 @@ impl Plan<'_> {
                 bar.advance();
             }
         }
-        bar.clear();
         for Retired { contestant, case, short, long } in retired {
             let concerns = |figure: &Figure| {
                 figure.ranks == case.ranks && case.prints.iter().any(|start| figure.name.starts_with(start))

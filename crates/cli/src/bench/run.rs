@@ -1,13 +1,11 @@
-//! A whole measurement: when, where, who, and every sample; as JSON a file that later runs are held against.
-
-use std::path::Path;
+//! A whole measurement: when, where, who, and every sample.
 
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
 use super::machine::Machine;
 
-/// The form of the file; another number is another form.
+/// The form of a run in a file; another number is another form.
 const FORM: u32 = 2;
 
 /// A measurement.
@@ -49,27 +47,12 @@ impl Run {
         Run { form: FORM, date, machine, rounds, quick, contestants, figures, failures }
     }
 
-    /// Reads a file that `--json` has written; `argument` is the one that names it.
-    pub fn read(argument: &str, file: &Path) -> Result<Run, String> {
-        let bytes =
-            std::fs::read(file).map_err(|error| format!("{argument} is \"{}\": {error}", file.display()))?;
-        let run: Result<Run, _> = serde_json::from_slice(&bytes);
-        let wrong = |what: String| {
-            format!(
-                "{argument} is \"{}\": {what}, expected a file from `corelace bench --json`",
-                file.display()
-            )
-        };
-        let run = run.map_err(|error| wrong(error.to_string()))?;
-        if run.form != FORM {
-            return Err(wrong(format!("its form is {}, this version reads {FORM}", run.form)));
+    /// Whether this version reads it; the error says what is wrong.
+    pub fn check_form(&self) -> Result<(), String> {
+        match self.form {
+            FORM => Ok(()),
+            form => Err(format!("its form is {form}, this version reads {FORM}")),
         }
-        Ok(run)
-    }
-
-    /// The file.
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("plain data") + "\n"
     }
 
     /// Names of all that took part.
@@ -110,28 +93,5 @@ pub mod tests {
             names.map(entry).to_vec(),
         );
         Run { figures, ..run }
-    }
-
-    #[test]
-    fn a_run_survives_its_file() {
-        let figures = vec![crate::bench::figure::tests::figure("latency", 8, 2, &[("openmpi", &[1.0, 2.5])])];
-        let run = run(figures);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), run.json()).unwrap();
-        assert_eq!(Run::read("--baseline", file.path()), Ok(run));
-    }
-
-    #[test]
-    fn a_file_of_something_else_is_refused_by_its_name_and_what_is_wrong() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "{\"rounds\": 3}").unwrap();
-        let error = Run::read("--baseline", file.path()).unwrap_err();
-        assert!(error.starts_with("--baseline is \"/") && error.contains("missing field"), "{error}");
-        assert!(error.ends_with("expected a file from `corelace bench --json`"), "{error}");
-        let mut other = run(Vec::new());
-        other.form = 1;
-        std::fs::write(file.path(), other.json()).unwrap();
-        let error = Run::read("--from", file.path()).unwrap_err();
-        assert!(error.contains("its form is 1, this version reads 2"), "{error}");
     }
 }

@@ -1,11 +1,12 @@
-//! A run as a table for people: who is ahead in each line, by how much, and whether targets are met; and what that adds up to.
+//! A run as a table for people: who is ahead in each line, by how much, and whether targets are met.
 
 use std::fmt::Write;
 
 use super::figure::Figure;
 use super::run::Run;
-use super::suite;
-use super::targets::{self, Outcome};
+use super::runs::Runs;
+use super::targets;
+use super::{suite, summary};
 
 /// Marks who is ahead.
 const AHEAD: char = '*';
@@ -21,8 +22,9 @@ pub struct Standing {
     pub is_close: bool,
 }
 
-/// The whole text.
-pub fn text(run: &Run) -> String {
+/// The whole text: the tables of the first run, and what all of them add up to.
+pub fn text(runs: &Runs) -> String {
+    let run = runs.first();
     let mut text = String::new();
     for suite in suite::SUITES {
         let figures: Vec<&Figure> = run.of_suite(suite.name).collect();
@@ -32,7 +34,7 @@ pub fn text(run: &Run) -> String {
             text.push('\n');
         }
     }
-    text + &legend(run) + &summary(run)
+    text + &legend(run) + &summary::text(runs)
 }
 
 /// The lines of a table, its header first; `cell` says what a contestant's cell looks like, and whether it is ahead.
@@ -85,7 +87,16 @@ pub fn standing(run: &Run, figure: &Figure, ours: &str) -> Option<Standing> {
 }
 
 impl Standing {
-    fn text(&self) -> String {
+    pub fn is_ahead(&self) -> bool {
+        self.factor >= 1.0
+    }
+
+    pub fn is_ahead_by_medians(&self) -> bool {
+        self.by_medians >= 1.0
+    }
+
+    /// How many times better, for people.
+    pub fn text(&self) -> String {
         format!("{:.2}{}", self.factor, if self.is_close { "~" } else { "" })
     }
 }
@@ -168,57 +179,10 @@ fn legend(run: &Run) -> String {
     text + "\n"
 }
 
-/// Lines ahead and behind, targets, and what could not be measured.
-pub fn summary(run: &Run) -> String {
-    let mut text = String::new();
-    for ours in run.ours() {
-        let standings: Vec<(&Figure, Standing)> =
-            run.figures.iter().filter_map(|figure| Some((figure, standing(run, figure, ours)?))).collect();
-        if standings.is_empty() {
-            continue;
-        }
-        let behind: Vec<&(&Figure, Standing)> = standings.iter().filter(|(_, at)| at.factor < 1.0).collect();
-        let ahead = standings.len() - behind.len();
-        let by_medians = standings.iter().filter(|(_, at)| at.by_medians >= 1.0).count();
-        let has_medians = run.rounds > 1;
-        let medians = if has_medians { format!(", in {by_medians} by the medians") } else { String::new() };
-        _ = writeln!(text, "{ours}: ahead in {ahead} of {} lines{medians}", standings.len());
-        for (figure, at) in behind {
-            let median =
-                if has_medians { format!(", by the medians {:.2}", at.by_medians) } else { String::new() };
-            _ = writeln!(text, "  behind: {} ({}{median})", figure.title(), at.text());
-        }
-    }
-    let verdicts: Vec<_> = run
-        .figures
-        .iter()
-        .flat_map(|figure| targets::verdicts(run, figure).map(move |verdict| (figure, verdict)))
-        .filter(|(_, verdict)| verdict.outcome != Outcome::Unknown)
-        .collect();
-    if !verdicts.is_empty() {
-        let met = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Met).count();
-        _ = writeln!(text, "targets: {met} of {} met", verdicts.len());
-        for (figure, verdict) in verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Missed) {
-            _ = writeln!(text, "  missed: {}: {}", figure.title(), verdict.goal);
-        }
-    }
-    for missing in &run.failures {
-        let super::run::Missing { contestant, program, ranks, why } = missing;
-        _ = writeln!(text, "not measured: {contestant}, {program} on {ranks} ranks: {why}");
-    }
-    text
-}
-
-/// Whether a target is missed.
-pub fn misses(run: &Run) -> bool {
-    let mut verdicts = run.figures.iter().flat_map(|figure| targets::verdicts(run, figure));
-    verdicts.any(|verdict| verdict.outcome == Outcome::Missed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::figure::tests::figure;
-    use super::super::run::{Missing, tests::run};
+    use super::super::run::tests::run;
     use super::*;
 
     fn four(ours: &[f64], fiber: &[f64], openmpi: &[f64], mpich: &[f64]) -> Figure {
@@ -229,9 +193,13 @@ mod tests {
         figure("latency", 2048, 2, &cells)
     }
 
+    fn shown(run: Run) -> String {
+        text(&Runs::of(vec![run]))
+    }
+
     #[test]
     fn a_line_marks_who_is_ahead_and_compares_each_of_ours_with_the_best_other() {
-        let text = text(&run(vec![four(&[0.5], &[0.1], &[1.0], &[0.75])]));
+        let text = shown(run(vec![four(&[0.5], &[0.1], &[1.0], &[0.75])]));
         let row: Vec<&str> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(
             row,
@@ -241,18 +209,9 @@ mod tests {
 
     #[test]
     fn intervals_are_shown_and_medians_that_may_be_the_same_are_marked() {
-        let text = text(&run(vec![four(&[0.5, 0.9], &[], &[0.6, 0.8], &[])]));
+        let text = shown(run(vec![four(&[0.5, 0.9], &[], &[0.6, 0.8], &[])]));
         assert!(text.contains("0.500 0.500..0.900*") && text.contains("1.20~"), "{text}");
         assert!(text.contains("50 % sure"), "{text}");
-    }
-
-    #[test]
-    fn a_round_that_was_lucky_puts_another_ahead_but_not_by_the_medians() {
-        let mut run = run(vec![four(&[1.0, 1.1, 1.2], &[], &[0.3, 1.6, 1.7], &[2.0, 2.1, 2.2])]);
-        run.rounds = 3;
-        let summary = summary(&run);
-        let expected = "corelace process: ahead in 0 of 1 lines, in 1 by the medians\n  behind: latency 2 KiB on 2 ranks (0.30~, by the medians 1.45)\n";
-        assert!(summary.starts_with(expected), "{summary}");
     }
 
     #[test]
@@ -264,28 +223,14 @@ mod tests {
             samples: Vec::new(),
             failure,
         });
-        assert!(text(&run(vec![figure])).contains("> 60 s"));
+        assert!(shown(run(vec![figure])).contains("> 60 s"));
     }
 
     #[test]
     fn without_others_there_is_no_comparison() {
         let mut run = run(vec![four(&[0.5], &[0.1], &[], &[])]);
         run.contestants.truncate(2);
-        let text = text(&run);
+        let text = shown(run);
         assert!(!text.contains(" x") && !text.contains("ahead in"), "{text}");
-    }
-
-    #[test]
-    fn the_summary_counts_lines_and_lists_those_behind_and_missed_and_not_measured() {
-        let cells: &[(&str, &[f64])] = &[("corelace process", &[2.0]), ("openmpi", &[1.0])];
-        let mut run = run(vec![four(&[0.5], &[], &[1.0], &[]), figure("latency", 8192, 2, cells)]);
-        let (contestant, program, why) =
-            ("mpich".into(), "pairs.c".into(), "exit status: 1: no cores".into());
-        run.failures.push(Missing { contestant, program, ranks: 2, why });
-        let expected = "corelace process: ahead in 1 of 2 lines, in 1 by the medians\n  behind: latency 8 KiB on 2 ranks (0.50, by the medians 0.50)\n\
-             targets: 0 of 1 met\n  missed: latency 8 KiB on 2 ranks: process 1.3 x best other\n\
-             not measured: mpich, pairs.c on 2 ranks: exit status: 1: no cores\n";
-        assert_eq!(summary(&run), expected);
-        assert!(misses(&run));
     }
 }
