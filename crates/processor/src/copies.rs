@@ -238,7 +238,7 @@ mod x86_64 {
 
     /// What the processor can do, whether it would or not.
     #[cfg(test)]
-    pub(super) fn ways() -> std::vec::Vec<(&'static str, unsafe fn(*const u8, *mut u8, usize))> {
+    pub(super) fn ways() -> std::vec::Vec<(&'static str, super::tests::Copy)> {
         macro_rules! way {
             ($way:expr) => {{
                 unsafe fn way(from: *const u8, into: *mut u8, len: usize) {
@@ -250,7 +250,7 @@ mod x86_64 {
                         }
                     }
                 }
-                (stringify!($way), way as unsafe fn(*const u8, *mut u8, usize))
+                (stringify!($way), way as super::tests::Copy)
             }};
         }
         let mut ways = std::vec::Vec::new();
@@ -273,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    type Copy = unsafe fn(*const u8, *mut u8, usize);
+    pub(super) type Copy = unsafe fn(*const u8, *mut u8, usize);
 
     /// Every way that this processor has: those that others take are tried as far as it can.
     fn ways() -> Vec<(&'static str, Copy)> {
@@ -286,6 +286,28 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         ways.extend(x86_64::ways());
         ways
+    }
+
+    /// Lengths around those from which on something else is done.
+    #[test]
+    fn copies_of_any_length_may_overlap_with_what_they_are_of() {
+        const ROOM: usize = 40_000;
+        let numbers: Vec<u8> = (0..ROOM).map(|at| (at * 7 + at / 251) as u8).collect();
+        for len in [0, 1, 64, 2047, 2048, 2049, 2111, 4096, 4100, 8191, 16383, 16384, 16385, 17472, 19999] {
+            for (from, into) in [0, 1, 16, 63]
+                .into_iter()
+                .flat_map(|a| [(a, a), (a, a + 7), (a + 7, a), (a, 20_000), (20_001, a)])
+            {
+                for way in [copy_overlapping, copy_short] {
+                    let mut bytes = numbers.clone();
+                    let mut expected = numbers.clone();
+                    expected.copy_within(from..from + len, into);
+                    // SAFETY: both lie within these bytes.
+                    unsafe { way(bytes.as_ptr().add(from), bytes.as_mut_ptr().add(into), len) };
+                    assert!(bytes == expected, "{len} bytes from {from} to {into}");
+                }
+            }
+        }
     }
 
     proptest! {

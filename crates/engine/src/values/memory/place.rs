@@ -277,28 +277,3 @@ fn each_shape_of(piece: &Piece<'_>, at: usize, offset: i64, act: &mut Move<'_>) 
     });
     result
 }
-
-#[cfg(test)]
-mod tests {
-    use super::copy;
-
-    /// Lengths around those that are copied in a way of their own, from and to any part of a line, and onto themselves.
-    #[test]
-    fn copies_are_what_was_copied_and_nothing_else_is_changed() {
-        const ROOM: usize = 40_000;
-        let numbers: alloc::vec::Vec<u8> = (0..ROOM).map(|at| (at * 7 + at / 251) as u8).collect();
-        for len in [0, 1, 64, 2047, 2048, 2049, 2111, 4096, 4100, 8191, 16383, 16384, 16385] {
-            for (from, into) in [0, 1, 16, 63].into_iter().flat_map(|a| {
-                [17_000, 17_001, 17_033, 17_063, a, a + 1, a + 1500].into_iter().map(move |b| (a, b))
-            }) {
-                let mut found = numbers.clone();
-                let mut expected = numbers.clone();
-                expected.copy_within(from..from + len, into);
-                let base = found.as_mut_ptr();
-                // SAFETY: both ends lie in the room.
-                unsafe { processor::copy_short(base.add(from), base.add(into), len) };
-                assert!(found == expected, "{len} bytes from {from} to {into}");
-            }
-        }
-    }
-}
