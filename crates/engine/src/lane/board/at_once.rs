@@ -6,6 +6,7 @@
 use crate::lane::Lane;
 use crate::lane::board::call::is_in_notes;
 use crate::lane::board::scan::PREFIX;
+use crate::lane::board::short::dealt;
 use crate::lane::board::slots;
 use crate::lane::board::turn::GLANCES;
 use crate::schedule::{Builder, Identity, Which};
@@ -76,12 +77,13 @@ impl Lane {
     /// [`Rank::scatter`](crate::Rank::scatter), at a member that is not the root.
     #[inline]
     pub fn scatter_at_once(&self, own: &mut [u8], root: u32, comm: &Comm) -> bool {
-        let (block, me) = (own.len() as u64, u64::from(comm.rank()));
+        let block = own.len() as u64;
         let Some(part) = self.part_in(Which::Scatter, own.len(), comm) else {
             let slotted = self.part_in_scattered_slot((block, root), comm);
-            return slotted.is_some_and(|slotted| slotted.has_taken(root, block * me, own));
+            return slotted
+                .is_some_and(|slotted| slotted.has_taken(root, block * u64::from(comm.rank()), own));
         };
-        part.has_taken(root, (block * u64::from(comm.size()), block * me), own) && part.end()
+        part.has_taken(root, dealt(comm.size(), comm.rank(), block), own) && part.end()
     }
 
     /// The same at the root, which may want its own block elsewhere.
@@ -91,7 +93,14 @@ impl Lane {
             return false;
         }
         let has_given = match self.part_in(Which::Scatter, block, comm) {
-            Some(part) => part.has_given(all) && part.end(),
+            Some(part) => {
+                let given = match (comm.size(), comm.rank()) {
+                    (2, 0) => &all[block..],
+                    (2, _) => &all[..block],
+                    _ => all,
+                };
+                part.has_given(given) && part.end()
+            }
             None => {
                 let slotted = self.part_in_scattered_slot((block as u64, comm.rank()), comm);
                 slotted.is_some_and(|slotted| slotted.has_given(all))

@@ -98,8 +98,8 @@ pub(super) fn laid(turn: &Turn<'_>, call: &Call) -> Option<u64> {
             _ => Some(own.bytes()),
         },
         Call::Gather { own, .. } => (!is_root).then(|| own.bytes()),
-        Call::Scatter { own, .. } => is_root.then(|| own.bytes() * members),
-        Call::Alltoall { recv, .. } => Some(recv.bytes() * if members == 2 { 1 } else { members }),
+        Call::Scatter { own, .. } => is_root.then(|| dealt(turn.members(), 0, own.bytes()).0),
+        Call::Alltoall { recv, .. } => Some(dealt(turn.members(), 0, recv.bytes()).0),
         Call::Scan { value, .. } => Some(2 * value.bytes()),
         Call::ReduceScatter { dealing, .. } => Some(dealing.value.bytes()),
     }
@@ -124,11 +124,10 @@ pub(super) fn lay(turn: &mut Turn<'_>, call: &Call) {
         }
         Call::Scatter { own, all: Some(all), .. } if is_root => {
             turn.failed = misfit(all, own, turn.comm);
-            turn.offer(&all.blocks(0, members));
+            turn.offer(&if members == 2 { all.block(1 - turn.me()) } else { all.blocks(0, members) });
         }
         Call::Alltoall { send, recv } => {
             turn.failed = misfit(send, recv, turn.comm);
-            // What is for oneself lies between the others' blocks, unless there is one other only.
             turn.bring(&if members == 2 { send.block(1 - turn.me()) } else { send.blocks(0, members) });
         }
         Call::Scan { value, .. } => scan::lay(turn, value),
@@ -202,6 +201,12 @@ fn is_collected_in_groups(board: &Board, block: u64) -> bool {
     block <= NOTE_BYTES && block * u64::from(board.groups.size()) <= board.room()
 }
 
+/// What lies at the seat of one who deals blocks out, and from where on the block of a member: (bytes of all, the first of that). What is for oneself lies between the others' blocks, unless there is one other only.
+#[inline(always)]
+pub(super) fn dealt(members: u32, member: u32, block: u64) -> (u64, u64) {
+    if members == 2 { (block, 0) } else { (block * u64::from(members), block * u64::from(member)) }
+}
+
 /// True if each member combines but a part of the values, and they meet once more.
 pub(super) fn is_sliced(call: &Call, board: &Board, meeting: Meeting) -> bool {
     matches!(call, Call::Allreduce { .. })
@@ -269,17 +274,11 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
             }
         }
         Call::Scatter { own, all: Some(all), root } if me == *root => all.block(me).copy_to(own),
-        Call::Scatter { own, root, .. } => {
-            let whole = own.bytes() * u64::from(members);
-            pick(turn, *root, (whole, own.bytes() * u64::from(me)), own);
-        }
+        Call::Scatter { own, root, .. } => pick(turn, *root, dealt(members, me, own.bytes()), own),
         Call::Alltoall { send, recv } => {
-            let block = recv.bytes();
-            let lies =
-                if members == 2 { (block, 0) } else { (block * u64::from(members), block * u64::from(me)) };
             send.block(me).copy_to(&recv.block(me));
             for member in turn.others() {
-                pick(turn, member, lies, &recv.block(member));
+                pick(turn, member, dealt(members, me, recv.bytes()), &recv.block(member));
             }
         }
         Call::Barrier
