@@ -2,13 +2,23 @@
    fence. Three ranks. */
 #include "check.h"
 
+#include <time.h>
+
 enum { KIB = 1024 };
 static const double LATE = 0.05;
 
+static double processor_time(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec + 1e-9 * used.tv_nsec;
+}
+
+/* Counted in the processor's time: by the clock a rank that does not get a core meanwhile would come too late to wait for this one. */
 static void work(void)
 {
-    double end = MPI_Wtime() + LATE;
-    while (MPI_Wtime() < end) continue;
+    double end = processor_time() + LATE;
+    while (processor_time() < end) continue;
 }
 
 int main(int argc, char **argv)
