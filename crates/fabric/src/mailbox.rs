@@ -120,4 +120,7 @@ pub trait Mailbox {
 
     /// The letter that was posted last crosses the one that is looked for next, which is here soon: nothing is to be done meanwhile for the sake of the first. By default nothing is.
     fn crosses(&self) {}
+
+    /// From now on, or no longer, letters belong to messages that are so long, or that as long ones come for at the same time, that it counts how their payloads pass the caches. By default all letters are alike.
+    fn in_bulk(&self, _is: bool) {}
 }

@@ -33,6 +33,17 @@ pub unsafe fn copy(from: *const u8, into: *mut u8, len: usize) {
     }
 }
 
+/// As [`copy`], while another core copies as much the other way, into memory that this one has read last and will read next. A loop of our own has both cores ask for each other's lines at the same time; the C library's copies
+/// take lines for writing without their contents.
+///
+/// # Safety
+/// As of [`ptr::copy_nonoverlapping`].
+#[inline(always)]
+pub unsafe fn copy_in_bulk(from: *const u8, into: *mut u8, len: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { ptr::copy_nonoverlapping(from, into, len) };
+}
+
 /// Copies bytes, which may overlap with their copy.
 ///
 /// # Safety
@@ -138,12 +149,15 @@ mod x86_64 {
     /// As of [`copy_short`].
     #[inline(never)]
     pub(super) unsafe fn copy_across(from: *const u8, into: *mut u8, len: usize) -> bool {
-        let can = width() >= Width::ThirtyTwo;
-        if can {
-            // SAFETY: the processor has what it takes; the rest is the caller's promise.
-            unsafe { by_quarters(from, into, len) };
+        // SAFETY: the processor has what it takes; the rest is the caller's promise.
+        unsafe {
+            match width() {
+                Width::Sixteen => return false,
+                Width::ThirtyTwo => by_lines(from, into, len),
+                Width::SixtyFour => by_quarters(from, into, len),
+            }
         }
-        can
+        true
     }
 
     /// # Safety

@@ -11,6 +11,6 @@ mod copies;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 
-pub use copies::{copy, copy_across, copy_overlapping, copy_short};
+pub use copies::{copy, copy_across, copy_in_bulk, copy_overlapping, copy_short};
 #[cfg(target_arch = "x86_64")]
 pub use registers::{Width, width};

@@ -33,6 +33,8 @@ pub struct Endpoint {
     taken_before: Cell<u64>,
     /// Whether the last long letter was not the first in a row: then its sender has time for hints also while it waits for room.
     streams: Cell<bool>,
+    /// Whether letters [belong to long messages](fabric::Mailbox::in_bulk).
+    bulk: Cell<bool>,
     /// What is yet to be handed over of the last long letter.
     unhanded: Later,
     company: Cell<Company>,
@@ -97,6 +99,7 @@ impl Endpoint {
             pool: Pool::new(me.0, exchange.geometry().slots()),
             taken_before: Cell::new(0),
             streams: Cell::new(false),
+            bulk: Cell::new(false),
             unhanded: Later::default(),
             company: Cell::new(Company::Anywhere),
             reported: Default::default(),
@@ -243,7 +246,12 @@ impl Endpoint {
         let place = self.exchange.slot_payload(slot);
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
         // because what lies in slots is handed out only for reading and only while they are not free.
-        unsafe { processor::copy(payload.as_ptr(), place, payload.len()) };
+        unsafe {
+            match self.bulk.get() {
+                true => processor::copy_in_bulk(payload.as_ptr(), place, payload.len()),
+                false => processor::copy(payload.as_ptr(), place, payload.len()),
+            }
+        }
         let converses = self.converses();
         let pushed =
             self.push(receiver, header, Payload::Pooled { length: payload.len(), slot }, || converses);
@@ -263,7 +271,10 @@ impl Endpoint {
         lines::hand_over(place, at_once);
         self.streams.set(!converses);
         self.unhanded.set(place, at_once..length);
-        if !converses && let Some(next) = self.pool.next() {
+        if !converses
+            && !self.bulk.get()
+            && let Some(next) = self.pool.next()
+        {
             let line = (&raw const *self.exchange.lent(next)).cast();
             lines::expect(line, (LENT_BYTES + length).min(EXPECTED_AT_ONCE));
         }
@@ -277,6 +288,12 @@ impl Endpoint {
         }
         let some = self.unhanded.take_some();
         some.inspect(|(line, bytes)| lines::hand_over(*line, *bytes)).is_some()
+    }
+
+    /// Letters are of long messages from now on, or no longer: [`fabric::Mailbox::in_bulk`].
+    #[inline(always)]
+    pub fn set_bulk(&self, is: bool) {
+        self.bulk.set(is);
     }
 
     /// Leaves out the hints that were put off: [`fabric::Mailbox::crosses`].
@@ -634,6 +651,10 @@ macro_rules! deliver_by_endpoint {
 
             fn crosses(&self) {
                 self.endpoint.forget_hints();
+            }
+
+            fn in_bulk(&self, is: bool) {
+                self.endpoint.set_bulk(is);
             }
         }
 

@@ -4,7 +4,7 @@ use fabric::Node;
 
 use crate::lane::Lane;
 use crate::progress::core::Core;
-use crate::progress::protocol::{Completion, Manner};
+use crate::progress::protocol::{Completion, Manner, Meanwhile};
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::request::Request;
 use crate::values::comm::Comm;
@@ -84,7 +84,7 @@ impl Lane {
         tag: Tag,
         comm: &Comm,
     ) -> Result<RequestId> {
-        let manner = Manner { completion: Completion::Local, booked: None, waiting: false };
+        let manner = Manner { completion: Completion::Local, booked: None, meanwhile: Meanwhile::Anything };
         self.begin_send(context, buffer, to, tag, comm, manner)
     }
 

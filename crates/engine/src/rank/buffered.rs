@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::progress::protocol::{Completion, Manner};
+use crate::progress::protocol::{Completion, Manner, Meanwhile};
 use crate::rank::Rank;
 use crate::rank::accounts::{Attached, Holder, InFlight, Of};
 use crate::values::comm::Comm;
@@ -122,7 +122,7 @@ impl Rank {
         self.fabric().budget().reserve(BUFFERED, bytes)?;
         let copy = SendBuffer::owned(buffer.packed());
         let booked = Some((BUFFERED, bytes));
-        let manner = Manner { completion: Completion::Local, booked, waiting: false };
+        let manner = Manner { completion: Completion::Local, booked, meanwhile: Meanwhile::Anything };
         let sent = self.lane.begin_send(comm.context(), &copy, to, tag, comm, manner)?;
         if sent != RequestId::SENT
             && let Some(attached) = self.attached.lock().for_message(comm)

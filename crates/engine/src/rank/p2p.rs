@@ -1,6 +1,6 @@
 //! Sends and receives (MPI sections 3.2 to 3.7 and 3.11).
 
-use crate::progress::protocol::{Completion, Manner};
+use crate::progress::protocol::{Completion, Manner, Meanwhile};
 use crate::rank::Rank;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
@@ -13,7 +13,7 @@ impl Rank {
     /// Sends and waits until the buffer may be reused.
     #[inline]
     pub fn send(&self, mode: Mode, buffer: &SendBuffer, dest: Dest, tag: Tag, comm: &Comm) -> Result<()> {
-        let id = self.begin_send(mode, buffer, dest, tag, comm, true)?;
+        let id = self.begin_send(mode, buffer, dest, tag, comm, Meanwhile::Waits)?;
         if id != RequestId::SENT {
             self.wait(id)?;
         }
@@ -54,7 +54,7 @@ impl Rank {
         tag: Tag,
         comm: &Comm,
     ) -> Result<RequestId> {
-        self.begin_send(mode, buffer, dest, tag, comm, false)
+        self.begin_send(mode, buffer, dest, tag, comm, Meanwhile::Anything)
     }
 
     /// Receives and waits for the message.
@@ -111,7 +111,8 @@ impl Rank {
         receive: (&RecvBuffer, Source, TagMatch),
         comm: &Comm,
     ) -> Result<(RequestId, RequestId)> {
-        let begin_send = || self.isend(Mode::Standard, send.0, send.1, send.2, comm);
+        let begin_send =
+            || self.begin_send(Mode::Standard, send.0, send.1, send.2, comm, Meanwhile::Receives);
         let begin_receive = || self.irecv(receive.0, receive.1, receive.2, comm);
         let sends_first = self.lane.core.borrow().choice.offers_first(send.0.bytes());
         if sends_first {
@@ -159,7 +160,6 @@ impl Rank {
         self.isendrecv((&outgoing, to.0, to.1), (buffer, from.0, from.1), comm)
     }
 
-    /// `waiting` says that the caller does nothing but wait for this send, and may be asked to help with the copy.
     #[inline]
     fn begin_send(
         &self,
@@ -168,14 +168,14 @@ impl Rank {
         dest: Dest,
         tag: Tag,
         comm: &Comm,
-        waiting: bool,
+        meanwhile: Meanwhile,
     ) -> Result<RequestId> {
         let Dest::Rank(to) = dest else { return Ok(RequestId::SENT) };
         if mode == Mode::Buffered {
             return self.send_buffered(buffer, to, tag, comm);
         }
         let completion = if mode == Mode::Synchronous { Completion::Matched } else { Completion::Local };
-        let manner = Manner { completion, booked: None, waiting };
+        let manner = Manner { completion, booked: None, meanwhile };
         self.lane.begin_send(comm.context(), buffer, to, tag, comm, manner)
     }
 }

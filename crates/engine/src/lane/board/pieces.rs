@@ -188,7 +188,7 @@ fn swap(
         let place = |member, count| division.place(board, (member, number), piece, (count, data));
         // From the second lap on this is where the other one's piece lay that was taken a lap before.
         if turn.failed.is_none() && given > 0 {
-            data.elements(first, given).copy_to(&place(me, given));
+            data.elements(first, given).copy_in_bulk_to(&place(me, given));
         }
         if piece > 0 {
             turn.show(board.laid(me), reached, me);

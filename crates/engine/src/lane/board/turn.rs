@@ -274,7 +274,7 @@ impl<'a> Turn<'a> {
     /// Lays down data, for which there is [room](Turn::make_room), and publishes them; of a member that has failed, none.
     #[inline(never)]
     pub fn offer(&self, data: &Region) {
-        self.lay_down(data);
+        self.lay_down(data, false);
         self.publish(self.me(), self.failed.is_some());
     }
 
@@ -282,14 +282,14 @@ impl<'a> Turn<'a> {
     #[inline(never)]
     pub fn bring(&self, data: &Region) {
         if !self.was_laid() {
-            self.lay_down(data);
+            self.lay_down(data, true);
             self.come();
         }
     }
 
-    fn lay_down(&self, data: &Region) {
+    fn lay_down(&self, data: &Region, all_do: bool) {
         if self.failed.is_none() {
-            self.board.lay_down(self.me(), self.number, data);
+            self.board.lay_down(self.me(), self.number, data, all_do);
         }
     }
 

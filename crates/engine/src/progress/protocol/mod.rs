@@ -66,8 +66,29 @@ pub(crate) struct Manner {
     pub completion: Completion,
     /// Bytes booked on the budget for its data, and for which purpose.
     pub booked: Option<(&'static str, usize)>,
-    /// The caller does nothing but wait for it, so the receiver may ask it to help with the copy.
-    pub waiting: bool,
+    pub meanwhile: Meanwhile,
+}
+
+/// What the caller does until a send is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Meanwhile {
+    /// Something else, for all that is known.
+    Anything,
+    /// It waits for it alone, so the receiver may ask it to help with the copy.
+    Waits,
+    /// It receives a message of somebody who does the same.
+    Receives,
+}
+
+/// Letters of messages of so many bytes are laid down [in bulk](fabric::Mailbox::in_bulk) (decision 64).
+const BULK: u64 = 512 << 10;
+
+/// The same where as long a message comes at the same time.
+const BULK_IN_EXCHANGES: u64 = 64 << 10;
+
+#[inline]
+fn is_bulk(bytes: u64, meanwhile: Meanwhile) -> bool {
+    bytes >= BULK_IN_EXCHANGES && (bytes >= BULK || meanwhile == Meanwhile::Receives)
 }
 
 impl Core {
@@ -142,12 +163,18 @@ impl Core {
         manner: Manner,
     ) -> Result<RequestId> {
         let bytes = buffer.bytes();
-        let Manner { completion, booked, waiting } = manner;
+        let Manner { completion, booked, meanwhile } = manner;
         if completion == Completion::Local
             && (bytes < self.choice.eager_below || self.takes_letters(fabric, to, bytes))
         {
             if !self.lazies.is_empty() {
                 self.send_copies_first(fabric, to);
+            }
+            if is_bulk(bytes, meanwhile) {
+                fabric.in_bulk(true);
+                let sent = self.send_eagerly(fabric, buffer, to, envelope, booked);
+                fabric.in_bulk(false);
+                return sent;
             }
             return self.send_eagerly(fabric, buffer, to, envelope, booked);
         }
@@ -161,7 +188,7 @@ impl Core {
         }
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
-        self.begin_rendezvous(fabric, id.key(), waiting)?;
+        self.begin_rendezvous(fabric, id.key(), meanwhile == Meanwhile::Waits)?;
         Ok(id)
     }
 

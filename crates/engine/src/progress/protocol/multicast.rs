@@ -16,7 +16,7 @@ use fabric::{Delivery, Fabric, Header, Landing, Multicast, Node};
 use smallvec::SmallVec;
 
 use super::eager::carried_eagerly;
-use super::{Completion, Manner, granted, piece};
+use super::{Completion, Manner, Meanwhile, granted, piece};
 use crate::progress::core::Core;
 use crate::progress::observe::Which;
 use crate::progress::tables::peers::Outgoing;
@@ -69,7 +69,11 @@ impl Core {
         for &node in to {
             let id = match (next, rest) {
                 (0, _) => {
-                    let manner = Manner { completion: Completion::Local, booked: None, waiting: false };
+                    let manner = Manner {
+                        completion: Completion::Local,
+                        booked: None,
+                        meanwhile: Meanwhile::Anything,
+                    };
                     self.start_send(fabric, buffer, node, envelope, manner)?
                 }
                 (_, false) => {

@@ -403,13 +403,13 @@ impl Board {
         &self.standing(member).phase
     }
 
-    /// Copies data to a seat, for a turn. All members are [done](Reuse::needs) with what lay there.
+    /// Copies data to a seat, for a turn; `all_do` is whether every member does so now, to read those of the others next. All members are [done](Reuse::needs) with what lay there.
     #[inline]
-    pub fn lay_down(&self, seat: u32, turn: u64, data: &Region) {
+    pub fn lay_down(&self, seat: u32, turn: u64, data: &Region, all_do: bool) {
         let bytes = data.bytes();
         assert!(bytes <= self.room, "data for a room");
         // SAFETY: the room, or the note, holds so many bytes, and nobody else uses it now.
-        unsafe { data.copy_out(self.place(seat, turn, bytes)) };
+        unsafe { data.copy_out(self.place(seat, turn, bytes), all_do) };
     }
 
     /// As [`lay_down`](Board::lay_down), at this member's own seat: from byte `from` on of `whole`.

@@ -134,16 +134,21 @@ impl Region {
         unsafe { fabric.put(peer, self.base, &local, key, &remote, &Delivery::BY_CORE) }
     }
 
-    /// Copies all to memory elsewhere, one byte after the other.
+    /// Copies all to memory elsewhere, one byte after the other; `exchanges` is whether another core does [the same the other way](processor::copy_in_bulk).
     ///
     /// # Safety
     /// The memory holds as many bytes, and nobody else uses it.
     #[inline]
-    pub(super) unsafe fn copy_out(&self, to: *mut u8) {
+    pub(super) unsafe fn copy_out(&self, to: *mut u8, exchanges: bool) {
         let len = self.bytes() as usize;
         if self.is_contiguous() {
             // SAFETY: the invariant of this file, and the caller's.
-            unsafe { processor::copy(self.base, to, len) };
+            unsafe {
+                match exchanges {
+                    true => processor::copy_in_bulk(self.base, to, len),
+                    false => processor::copy(self.base, to, len),
+                }
+            }
         } else {
             // SAFETY: as the caller says.
             self.to_send().pack(0, unsafe { core::slice::from_raw_parts_mut(to, len) });
@@ -207,13 +212,23 @@ impl Region {
 
     /// As [`copy_to`](Region::copy_to), between memory of the program and memory in which members give each other long data, which do not overlap.
     pub fn copy_across_to(&self, target: &Region) {
+        self.copy_apart_to(target, processor::copy_across);
+    }
+
+    /// The same, where the other member gives [as much at the same time](processor::copy_in_bulk).
+    pub fn copy_in_bulk_to(&self, target: &Region) {
+        self.copy_apart_to(target, processor::copy_in_bulk);
+    }
+
+    #[inline(always)]
+    fn copy_apart_to(&self, target: &Region, copy: unsafe fn(*const u8, *mut u8, usize)) {
         if !self.is_contiguous() || !target.is_contiguous() {
             return self.copy_to(target);
         }
         let len = self.bytes().min(target.bytes()) as usize;
         debug_assert!(len as u64 <= self.base.addr().abs_diff(target.base.addr()) as u64);
         // SAFETY: the invariant of this file.
-        unsafe { processor::copy_across(self.base, target.base, len) };
+        unsafe { copy(self.base, target.base, len) };
     }
 
     /// `inout[i] = self[i] op inout[i]`, for the elements that both hold; `how` is for their type.
