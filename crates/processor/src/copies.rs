@@ -106,9 +106,7 @@ mod x86_64 {
     use super::{LONG, Width, width};
     #[cfg(test)]
     use super::{SHORT, ptr};
-
-    /// Bytes of a line.
-    const LINE: usize = 64;
+    use crate::hints::{self, LINE};
 
     /// Up to so many bytes. Of more, neither side stays in the second cache, and the processor's own instruction, which takes lines for writing without their contents, is quicker again.
     const LONGEST: usize = 512 << 10;
@@ -171,8 +169,8 @@ mod x86_64 {
             let mut at = LINE - (into.addr() & (LINE - 1));
             // What lies behind the bytes is not asked for: another core may be about to use it.
             while at + AHEAD + LINE <= len {
-                _mm_prefetch::<_MM_HINT_T0>(from.add(at + AHEAD).cast());
-                claim(into.add(at + AHEAD));
+                hints::will_read(from.add(at + AHEAD), LINE);
+                hints::will_write(into.add(at + AHEAD), LINE);
                 line(from.add(at), into.add(at));
                 at += LINE;
             }
@@ -182,13 +180,6 @@ mod x86_64 {
             }
             line(from.add(len - LINE), into.add(len - LINE));
         }
-    }
-
-    /// Asks for the right to write a line.
-    #[inline(always)]
-    fn claim(place: *mut u8) {
-        // SAFETY: a hint, which changes no value and faults at no address; where it is unknown it does nothing. The compiler knows of it on some processors alone.
-        unsafe { core::arch::asm!("prefetchw [{}]", in(reg) place, options(nostack, preserves_flags)) };
     }
 
     /// # Safety

@@ -20,9 +20,9 @@
 use core::mem::MaybeUninit;
 
 use fabric::{HEADER_BYTES, Header};
-
 #[cfg(not(loom))]
-use crate::lines;
+use processor::hints;
+
 use crate::pool::Slot;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 
@@ -201,14 +201,14 @@ impl Cell {
         let begin = (&raw const *self).cast::<u8>();
         if lies_in_first_line(length) {
             if awaited {
-                lines::hand_over(begin, CELL_BYTES / 2);
+                hints::hand_over(begin, CELL_BYTES / 2);
             }
             return;
         }
         if awaited {
-            lines::hand_over(begin, CELL_BYTES);
+            hints::hand_over(begin, CELL_BYTES);
         }
-        lines::expect(begin.wrapping_add(CELL_BYTES + CELL_BYTES / 2), CELL_BYTES / 2);
+        hints::will_write(begin.wrapping_add(CELL_BYTES + CELL_BYTES / 2), CELL_BYTES / 2);
     }
 
     /// The control word, if the cell holds the letter of this stamp.

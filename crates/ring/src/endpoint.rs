@@ -11,6 +11,7 @@ use core::ptr::NonNull;
 use core::slice;
 
 use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Next, Node, PostError};
+use processor::hints;
 
 use crate::cell::{Body, Control, INLINE_BYTES, Payload, copy_short};
 use crate::doorbell::Doorbell;
@@ -64,6 +65,12 @@ const GOES_ON_UP_TO: usize = 8 << 10;
 
 /// The same for a rank that sends long letters, too.
 const GOES_ON_UP_TO_IN_EXCHANGES: usize = 1 << 10;
+
+/// So much of a letter is asked for while the one before is handed out: as many lines as a core can wait for at a time, nearly.
+const ASKED_FOR: usize = 512;
+
+/// Longer letters are not asked for: a poll mostly ends before them, and what their copies ask for themselves comes soon enough.
+const ASKED_FOR_UP_TO: usize = GOES_ON_UP_TO;
 
 /// What comes of a [look](Endpoint::take_next) for the next letter beside the letter itself.
 pub struct Ends<N, L, W> {
@@ -268,7 +275,7 @@ impl Endpoint {
     #[inline(always)]
     fn hint(&self, place: *const u8, length: usize, converses: bool) {
         let at_once = if converses { length.min(HANDED_OVER_AT_ONCE) } else { 0 };
-        lines::hand_over(place, at_once);
+        hints::hand_over(place, at_once);
         self.streams.set(!converses);
         self.unhanded.set(place, at_once..length);
         if !converses
@@ -276,7 +283,7 @@ impl Endpoint {
             && let Some(next) = self.pool.next()
         {
             let line = (&raw const *self.exchange.lent(next)).cast();
-            lines::expect(line, (LENT_BYTES + length).min(EXPECTED_AT_ONCE));
+            hints::will_write(line, (LENT_BYTES + length).min(EXPECTED_AT_ONCE));
         }
     }
 
@@ -287,7 +294,7 @@ impl Endpoint {
             return false;
         }
         let some = self.unhanded.take_some();
-        some.inspect(|(line, bytes)| lines::hand_over(*line, *bytes)).is_some()
+        some.inspect(|(line, bytes)| hints::hand_over(*line, *bytes)).is_some()
     }
 
     /// Letters are of long messages from now on, or no longer: [`fabric::Mailbox::in_bulk`].
@@ -365,11 +372,25 @@ impl Endpoint {
             self.done_with(slot);
             length <= if exchanges { GOES_ON_UP_TO_IN_EXCHANGES } else { GOES_ON_UP_TO }
         };
-        let taken = self.inbox.take_while(limit, each, tell);
+        let taken = self.inbox.take_while(limit, each, |control, body| self.ask_for(control, body), tell);
         if taken == 0 && self.streams.get() {
             self.hint_more();
         }
         taken
+    }
+
+    /// Asks for the beginning of the payload of a letter that is handed out next: it comes while the one before is copied.
+    #[inline(always)]
+    fn ask_for(&self, control: Control, body: &Body) {
+        let length = control.length();
+        let is_worth_it = (INLINE_BYTES + 1..=ASKED_FOR_UP_TO).contains(&length);
+        if is_worth_it && self.company.get() == Company::OnOwnCores {
+            // SAFETY: letters of this length name a slot.
+            let slot = unsafe { body.slot() };
+            if let Some(payload) = self.pooled(slot, length) {
+                hints::will_read(payload.as_ptr(), length.min(ASKED_FOR));
+            }
+        }
     }
 
     /// Looks for a letter once, and takes it if it is the one that is meant: [`fabric::Mailbox::take_next`]. Calls nothing but, last, one of `ends`.

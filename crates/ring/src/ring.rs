@@ -34,7 +34,7 @@ use core::cell;
 
 use fabric::{Header, PostError};
 
-use crate::cell::{Body, Cell, Control, Payload};
+use crate::cell::{Body, Cell, Control, INLINE_BYTES, Payload};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// The position that the next sender claims. On lines of its own: all senders write it.
@@ -299,10 +299,10 @@ impl<'a> Consumer<'a> {
             each(control, body);
             true
         };
-        self.take_while(limit, each, |_| ())
+        self.take_while(limit, each, |_, _| (), |_| ())
     }
 
-    /// As [`take`](Consumer::take), until `each` says that it shall not go on. `tell` is given the senders that wait for room when there is some. They may sleep.
+    /// As [`take`](Consumer::take), until `each` says that it shall not go on. `soon` is shown the letter behind a long one before that is handed out, if it is here. `tell` is given the senders that wait for room when there is some. They may sleep.
     ///
     /// # Panics
     /// If called from inside `each`.
@@ -311,6 +311,7 @@ impl<'a> Consumer<'a> {
         &self,
         limit: usize,
         mut each: impl FnMut(Control, &Body) -> bool,
+        soon: impl Fn(Control, &Body),
         tell: impl Fn(u32),
     ) -> usize {
         let position = self.position.get();
@@ -327,6 +328,12 @@ impl<'a> Consumer<'a> {
         self.position.set(TAKING);
         let mut turn = Turn { consumer: self, position };
         loop {
+            if control.length() > INLINE_BYTES
+                && let Some((next, control)) = ready(turn.position + 1)
+            {
+                // SAFETY: `ready` answered for this position, and the head moves past it in a later turn.
+                unsafe { next.read(|body| soon(control, body)) };
+            }
             // SAFETY: `ready` answered for this position, and the head is published below, after `each`.
             let goes_on = unsafe { cell.read(|body| each(control, body)) };
             turn.position += 1;
@@ -420,7 +427,7 @@ mod tests {
         let (known_head, told) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
         let push = || ring.push(Company::Anywhere, &known_head, 0, &[0; 3], Payload::Inline(&[]));
         let take = |limit| {
-            consumer.take_while(limit, |_, _| true, |sender| told.borrow_mut().push(sender));
+            consumer.take_while(limit, |_, _| true, |_, _| (), |sender| told.borrow_mut().push(sender));
             told.take()
         };
         while push().is_ok() {}

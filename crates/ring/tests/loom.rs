@@ -410,7 +410,7 @@ fn a_sender_that_sleeps_until_there_is_room_is_always_woken() {
                 shared.futex.condition.notify_one();
             }
         };
-        assert_eq!(consumer.take_while(1, |_, _| true, tell), 1);
+        assert_eq!(consumer.take_while(1, |_, _| true, |_, _| (), tell), 1);
         sender.join().unwrap();
         assert_eq!(consumer.take(8, |_, _| ()), 2);
     });

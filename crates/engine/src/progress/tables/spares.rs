@@ -19,7 +19,7 @@ struct Kept {
 
 impl Spares {
     /// Shorter bodies are not kept: allocators have lists for these.
-    const FEWEST_BYTES: usize = 1024;
+    const FEWEST_BYTES: usize = 256;
 
     /// Bytes that a rank keeps at most: 64 bodies of a page.
     const MOST_BYTES: usize = 256 << 10;

@@ -3,8 +3,9 @@
 //! One loop for each length that programs have often, decided once a piece; both directions are the same code. Everything else is
 //! copied by a few wide moves, which may overlap within a run, or, from some length on, by the machine's own copy.
 
+use processor::hints;
+
 use crate::values::datatype::{Piece, Runs};
-use crate::values::memory::lines;
 
 /// Which way data moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,7 +134,7 @@ unsafe fn row<const GATHER: bool, const FETCH: bool, T: Copy>(
         while index + 4 <= count {
             let packed = packed.add(index * size);
             if FETCH {
-                (AHEAD..AHEAD + 4).for_each(|ahead| lines::fetch(place(index + ahead)));
+                (AHEAD..AHEAD + 4).for_each(|ahead| hints::will_read(place(index + ahead), 1));
             }
             word::<GATHER, T>(place(index), packed);
             word::<GATHER, T>(place(index + 1), packed.add(size));
