@@ -107,6 +107,7 @@ impl Case {
 
 const PAIRS: Program = program!("pairs.c");
 const LIMITS: Program = program!("limits.c");
+const BARE: Program = program!("bare.c");
 const TOGETHER: Program = program!("together.c");
 const PERSISTENT: Program = program!("persistent.c");
 const IDLE: Program = program!("idle.c");
@@ -115,6 +116,7 @@ const GROWING: Program = program!("growing.c");
 
 const LIMITS_OF_THE_MACHINE: &[&str] =
     &["limit-cache-line", "limit-copy", "limit-two-copies", "limit-cross-memory"];
+const LIMITS_OF_WRITTEN_DATA: &[&str] = &["limit-written", "limit-exchange", "limit-broadcast"];
 const COLLECTIVES: &[&str] = &[
     "barrier",
     "bcast",
@@ -160,6 +162,7 @@ const fn started(ranks: u32) -> Case {
 /// All runs of one round.
 const CASES: [Case; 31] = [
     Case::new(P2P, LIMITS, 1, LIMITS_OF_THE_MACHINE).by(Takers::First),
+    Case::new(P2P, BARE, 1, LIMITS_OF_WRITTEN_DATA).by(Takers::First),
     Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "exchange", "rate", "rate-early"]),
     Case::new(COLL, TOGETHER, 2, COLLECTIVES),
     Case::new(COLL, TOGETHER, 8, COLLECTIVES),

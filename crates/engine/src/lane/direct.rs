@@ -46,7 +46,8 @@ impl Lane {
     /// ended. Its bytes; `None`, and nothing was received, if it is not so.
     #[inline(always)]
     pub(crate) fn receive_at_once(&self, room: &mut [u8], source: u32, tag: Tag, comm: &Comm) -> Option<u64> {
-        let core = &mut *self.core.borrow_mut();
+        let mut borrowed = self.core.borrow_mut();
+        let core = &mut *borrowed;
         if room.len() as u64 >= self.at_once_below
             || !core.is_quiet()
             || self.schedules.live() > 0
@@ -56,7 +57,30 @@ impl Lane {
         }
         let [first, second, _] =
             Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
-        let (from, bytes) = self.fabric().take_next(first, second, room, self.looks).letter()?;
+        let next = self.fabric().take_next(first, second, room, self.looks);
+        if next.is_nothing() && self.parks_first {
+            drop(borrowed);
+            return self.receive_after_others((first, second), room);
+        }
+        let (from, bytes) = next.letter()?;
+        core.peers.see(from);
+        Some(u64::from(bytes))
+    }
+
+    /// The rest of [`receive_at_once`](Lane::receive_at_once) where others have to run before the message can come, and that takes no longer than to say what is waited for.
+    #[inline(never)]
+    fn receive_after_others(&self, (first, second): (u64, u64), room: &mut [u8]) -> Option<u64> {
+        let woke = self.rest(0, Idle::UntilWoken);
+        if woke != Woke::Again {
+            // Whoever waits next, and can say for what, is told.
+            self.untold.set(Some(woke));
+            return None;
+        }
+        let core = &mut *self.core.borrow_mut();
+        if !core.is_quiet() {
+            return None;
+        }
+        let (from, bytes) = self.fabric().take_next(first, second, room, 0).letter()?;
         core.peers.see(from);
         Some(u64::from(bytes))
     }
