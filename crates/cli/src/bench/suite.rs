@@ -160,7 +160,7 @@ const fn started(ranks: u32) -> Case {
 }
 
 /// All runs of one round.
-const CASES: [Case; 31] = [
+const CASES: [Case; 32] = [
     Case::new(P2P, LIMITS, 1, LIMITS_OF_THE_MACHINE).by(Takers::First),
     Case::new(P2P, BARE, 1, LIMITS_OF_WRITTEN_DATA).by(Takers::First),
     Case::new(P2P, PAIRS, 2, &["latency", "latency-written", "exchange", "rate", "rate-early"]),
