@@ -24,6 +24,15 @@ pub fn will_read(begin: *const u8, bytes: usize) {
     });
 }
 
+/// Whether it is worth [asking](will_read) for all that a copy reads just before that begins. On a processor of 2019 it only keeps the copy from beginning: its loads, or its instruction for strings, ask for as many lines at a time (decision 64).
+#[inline]
+pub fn are_worth_it_before_copies() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return crate::width() != crate::Width::ThirtyTwo;
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 /// These bytes will be written by this core soon.
 #[inline(always)]
 pub fn will_write(begin: *const u8, bytes: usize) {

@@ -427,7 +427,7 @@ impl Board {
         assert!(whole <= self.room && from + into.bytes() <= whole, "a part of a room");
         let lying = self.place(seat, turn, whole).wrapping_add(from as usize);
         if self.ways.own_cores {
-            lines::will_read(lying, into.bytes() as usize);
+            lines::will_copy(lying, into.bytes() as usize);
         }
         // SAFETY: so many bytes lie there, and nobody writes them before this member is done with the turn.
         unsafe { into.copy_in(lying) };

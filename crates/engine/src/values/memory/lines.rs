@@ -8,9 +8,9 @@ const BYTES_LEAST: usize = 1 << 10;
 /// More would drive each other out of the first cache.
 const BYTES_MOST: usize = 16 << 10;
 
-/// These bytes will be read soon, which another core has written.
-pub(super) fn will_read(begin: *mut u8, bytes: usize) {
-    if bytes >= BYTES_LEAST {
+/// These bytes will be copied next, which another core has written.
+pub(super) fn will_copy(begin: *mut u8, bytes: usize) {
+    if bytes >= BYTES_LEAST && hints::are_worth_it_before_copies() {
         hints::will_read(begin, bytes.min(BYTES_MOST));
     }
 }
