@@ -46,12 +46,6 @@ impl Next {
         Next((bytes as u64) << 32 | from.0 as u64)
     }
 
-    /// True if no letter waits.
-    #[inline(always)]
-    pub const fn is_nothing(self) -> bool {
-        self.0 == Next::NOTHING.0
-    }
-
     /// Sender and bytes of the letter that was taken, if one was.
     #[inline(always)]
     pub const fn letter(self) -> Option<(Node, u32)> {

@@ -416,6 +416,7 @@ impl Drop for Turn<'_, '_> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::pool::Slot;
 
     #[test]
     fn senders_that_wait_for_room_are_told_once_when_there_is_some() {
@@ -438,6 +439,32 @@ mod tests {
         assert!(push().is_ok());
         assert_eq!(take(8), [0u32; 0], "they were told");
         assert_eq!((0..20).filter(|sender| ring.ask_for_room(*sender)).count(), WAITING);
+    }
+
+    #[test]
+    fn the_letter_behind_a_long_one_is_shown_before_that_is_handed_out() {
+        let (tail, head, cells) =
+            (Tail::new(), Head::new(), core::array::from_fn::<_, 8, _>(|_| Cell::new()));
+        let ring = Ring::new(&tail, &head, &cells);
+        // SAFETY: the only consumer.
+        let consumer = unsafe { Consumer::new(ring) };
+        let (known_head, seen) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
+        let push = |letter, is_long| {
+            let long = Payload::Pooled { length: INLINE_BYTES + 1, slot: Slot { home: 0, number: 0 } };
+            let payload = if is_long { long } else { Payload::Inline(&[]) };
+            ring.push(Company::Anywhere, &known_head, 0, &[letter, 0, 0], payload).unwrap();
+        };
+        for (letter, is_long) in [(1, true), (2, true), (3, false), (4, true)] {
+            push(letter, is_long);
+        }
+        let note = |what, body: &Body| seen.borrow_mut().push((what, body.header[0]));
+        let each = |_, body: &Body| {
+            note("taken", body);
+            true
+        };
+        let taken = consumer.take_while(8, each, |_, body| note("soon", body), |_| ());
+        let expected = [("soon", 2), ("taken", 1), ("soon", 3), ("taken", 2), ("taken", 3), ("taken", 4)];
+        assert_eq!((taken, &seen.borrow()[..]), (4, &expected[..]));
     }
 
     #[test]

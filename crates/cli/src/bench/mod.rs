@@ -4,6 +4,7 @@
 //! of all rounds the best counts and the interval of the median is shown. Ratios within one run mean something; figures of different runs compare only as far as
 //! `baseline` lets them.
 
+mod allowed;
 mod baseline;
 mod cliffs;
 mod contestant;

@@ -55,6 +55,11 @@ impl Run {
         }
     }
 
+    /// This figure of another run, if there is one here.
+    pub fn same(&self, figure: &Figure) -> Option<&Figure> {
+        self.figures.iter().find(|known| known.is_same(figure))
+    }
+
     /// Names of all that took part.
     pub fn names(&self) -> Vec<&str> {
         self.contestants.iter().map(|entry| entry.name.as_str()).collect()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::allowed;
 use super::figure::Figure;
 use super::run::{Missing, Run};
 use super::runs::Runs;
@@ -44,7 +45,8 @@ fn of_one(run: &Run) -> String {
         for (figure, at) in behind {
             let median =
                 if has_medians { format!(", by the medians {:.2}", at.by_medians) } else { String::new() };
-            _ = writeln!(text, "  behind: {} ({}{median})", figure.title(), at.text());
+            let limits = beside_limits(&[beside_limit(run, figure, ours)]);
+            _ = writeln!(text, "  behind: {} ({}{median}){limits}", figure.title(), at.text());
         }
     }
     let verdicts: Vec<_> = run
@@ -57,7 +59,7 @@ fn of_one(run: &Run) -> String {
         let met = verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Met).count();
         _ = writeln!(text, "targets: {met} of {} met", verdicts.len());
         for (figure, verdict) in verdicts.iter().filter(|(_, verdict)| verdict.outcome == Outcome::Missed) {
-            _ = writeln!(text, "  missed: {}: {}", figure.title(), verdict.goal);
+            _ = writeln!(text, "  missed: {}: {}{}", figure.title(), verdict.goal, asking(&[verdict.asks]));
         }
     }
     text + &not_measured(std::slice::from_ref(run))
@@ -93,19 +95,39 @@ fn of_several(runs: &[Run]) -> String {
                 let ratios = line.ratios(&|at| format!("{:.2}", at.by_medians));
                 _ = write!(text, ", by the medians in {} ({ratios})", line.ahead_by_medians().text());
             }
-            text.push('\n');
+            let limits: Vec<Option<f64>> =
+                runs.iter().map(|run| beside_limit(run, run.same(line.figure)?, ours)).collect();
+            _ = writeln!(text, "{}", beside_limits(&limits));
         }
     }
     let goals = goals(runs);
     if !goals.is_empty() {
         _ = writeln!(text, "targets: {}", goals.len());
         _ = writeln!(text, "  met in {}", tally(goals.iter().map(|goal| goal.met)));
-        for Goal { title, goal, met } in &goals {
+        for Goal { title, goal, met, asks } in &goals {
             let word = if met.is_all() { "met" } else { "missed" };
-            _ = writeln!(text, "  {word}: {title}: {goal}, met in {}", met.text());
+            let asking = if met.is_all() { String::new() } else { asking(asks) };
+            _ = writeln!(text, "  {word}: {title}: {goal}, met in {}{asking}", met.text());
         }
     }
     text + &not_measured(runs)
+}
+
+/// How many times longer a line of our processes takes than what the machine allows.
+fn beside_limit(run: &Run, figure: &Figure, ours: &str) -> Option<f64> {
+    let is_of_processes = ours == targets::PROCESS;
+    is_of_processes.then_some(figure.best(ours)? / allowed::limit(run, figure)?)
+}
+
+/// The same of all runs, in words.
+fn beside_limits(ratios: &[Option<f64>]) -> String {
+    allowed::each(ratios).map_or(String::new(), |each| format!(", at {each} x what the machine allows"))
+}
+
+/// What a target asks for, in words.
+fn asking(ratios: &[Option<f64>]) -> String {
+    allowed::each(ratios)
+        .map_or(String::new(), |each| format!(", which asks for {each} x what the machine allows"))
 }
 
 /// In how many of so many runs something is so.
@@ -191,6 +213,8 @@ struct Goal {
     title: String,
     goal: String,
     met: Share,
+    /// In each run that can tell.
+    asks: Vec<Option<f64>>,
 }
 
 fn goals(runs: &[Run]) -> Vec<Goal> {
@@ -203,9 +227,10 @@ fn goals(runs: &[Run]) -> Vec<Goal> {
         let (title, goal) = (figure.title(), verdict.goal);
         let known = goals.iter().position(|known| (&known.title, &known.goal) == (&title, &goal));
         let known = known.unwrap_or_else(|| {
-            goals.push(Goal { title, goal, met: Share { count: 0, of: 0 } });
+            goals.push(Goal { title, goal, met: Share { count: 0, of: 0 }, asks: Vec::new() });
             goals.len() - 1
         });
+        goals[known].asks.push(verdict.asks);
         goals[known].met.of += 1;
         goals[known].met.count += usize::from(verdict.outcome == Outcome::Met);
     }
@@ -304,6 +329,20 @@ mod tests {
             text.contains("ahead in 2 of 2 (2.00~, 2.00~), by the medians in 0 of 2 (0.70, 0.70)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_behind_or_missed_is_held_against_what_the_machine_allows() {
+        let limit = figure("limit-two-copies", 8192, 1, &[(OURS, &[1.0])]);
+        let one = run(vec![limit, aimed(1.25, 1.17)]);
+        let text = several(vec![one.clone(), run(vec![aimed(1.25, 1.17)])]);
+        let behind = "behind: latency 8 KiB on 2 ranks, ahead in 0 of 2 (0.94, 0.94), by the medians in 0 of 2 (0.94, 0.94), at 1.25, - x what the machine allows\n";
+        let missed = "missed: latency 8 KiB on 2 ranks: process 1.3 x best other, met in 0 of 2, which asks for 0.90, - x what the machine allows\n";
+        assert!(text.contains(behind) && text.contains(missed), "{text}");
+        let text = of_one(&one);
+        let behind = "behind: latency 8 KiB on 2 ranks (0.94, by the medians 0.94), at 1.25 x what the machine allows\n";
+        let missed = "missed: latency 8 KiB on 2 ranks: process 1.3 x best other, which asks for 0.90 x what the machine allows\n";
+        assert!(text.contains(behind) && text.contains(missed), "{text}");
     }
 
     #[test]

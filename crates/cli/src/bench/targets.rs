@@ -1,5 +1,6 @@
 //! What figures are held to: the goals of this MPI as one table, and whether a run meets them.
 
+use super::allowed;
 use super::figure::Figure;
 use super::run::Run;
 
@@ -32,6 +33,8 @@ pub struct Verdict {
     /// The goal in words.
     pub goal: String,
     pub outcome: Outcome,
+    /// What it asks for, as a multiple of what [the machine allows](allowed): below one it asks for more than those do who only move the data.
+    pub asks: Option<f64>,
 }
 
 /// What came of it.
@@ -46,7 +49,7 @@ pub enum Outcome {
 /// So many ranks share a core where they are crowded, as 64 on two cores do.
 const CROWD: usize = 32;
 
-const PROCESS: &str = "corelace process";
+pub const PROCESS: &str = "corelace process";
 const FIBER: &str = "corelace fiber";
 
 const fn target(figure: &'static str, size: u64, ours: &'static str, bound: Bound) -> Target {
@@ -119,13 +122,20 @@ impl Target {
 
     fn verdict(&self, run: &Run, figure: &Figure) -> Verdict {
         let goal = self.goal(figure);
-        let Some(ours) = figure.best(self.ours) else { return Verdict { goal, outcome: Outcome::Unknown } };
+        let peer = figure.best_of(&run.peers()).map(|(_, theirs)| theirs);
+        let asks = match self.bound {
+            Bound::TimesBestPeer(factor) if self.ours == PROCESS => {
+                peer.zip(allowed::limit(run, figure)).map(|(theirs, limit)| theirs / factor / limit)
+            }
+            _ => None,
+        };
+        let Some(ours) = figure.best(self.ours) else {
+            return Verdict { goal, outcome: Outcome::Unknown, asks };
+        };
         let against =
             |theirs: Option<f64>, factor: f64| theirs.map(|theirs| figure.advantage(ours, theirs) >= factor);
         let is_met = match self.bound {
-            Bound::TimesBestPeer(factor) => {
-                against(figure.best_of(&run.peers()).map(|(_, theirs)| theirs), factor)
-            }
+            Bound::TimesBestPeer(factor) => against(peer, factor),
             Bound::NotWorseThan(peer) => against(figure.best(peer), 1.0),
             Bound::AtMostTimes(factor, other) => {
                 let other = run.figures.iter().find(|figure| figure.name == other);
@@ -139,7 +149,7 @@ impl Target {
             Some(false) => Outcome::Missed,
             None => Outcome::Unknown,
         };
-        Verdict { goal, outcome }
+        Verdict { goal, outcome, asks }
     }
 
     fn goal(&self, figure: &Figure) -> String {
@@ -186,6 +196,15 @@ mod tests {
         };
         assert_eq!(of(0.9), ["met: process 1.3 x best other"]);
         assert_eq!(of(1.1), ["MISSED: process 1.3 x best other"]);
+    }
+
+    #[test]
+    fn what_a_ratio_asks_for_is_held_against_what_the_machine_allows() {
+        let latency = figure("latency", 8192, 2, &[(PROCESS, &[1.5]), ("mpich", &[1.3])]);
+        let limit = figure("limit-two-copies", 8192, 1, &[(PROCESS, &[1.25])]);
+        let asked = |run: &Run| verdicts(run, &latency).next().unwrap().asks;
+        assert_eq!(asked(&run(vec![latency.clone(), limit])), Some(0.8));
+        assert_eq!(asked(&run(vec![latency.clone()])), None);
     }
 
     #[test]

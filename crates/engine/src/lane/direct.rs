@@ -46,8 +46,7 @@ impl Lane {
     /// ended. Its bytes; `None`, and nothing was received, if it is not so.
     #[inline(always)]
     pub(crate) fn receive_at_once(&self, room: &mut [u8], source: u32, tag: Tag, comm: &Comm) -> Option<u64> {
-        let mut borrowed = self.core.borrow_mut();
-        let core = &mut *borrowed;
+        let core = &mut *self.core.borrow_mut();
         if room.len() as u64 >= self.at_once_below
             || !core.is_quiet()
             || self.schedules.live() > 0
@@ -57,32 +56,31 @@ impl Lane {
         }
         let [first, second, _] =
             Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
-        let next = self.fabric().take_next(first, second, room, self.looks);
-        if next.is_nothing() && self.parks_first {
-            drop(borrowed);
-            return self.receive_after_others((first, second), room);
-        }
-        let (from, bytes) = next.letter()?;
+        let (from, bytes) = self.fabric().take_next(first, second, room, self.looks).letter()?;
         core.peers.see(from);
         Some(u64::from(bytes))
     }
 
-    /// The rest of [`receive_at_once`](Lane::receive_at_once) where others have to run before the message can come, and that takes no longer than to say what is waited for.
-    #[inline(never)]
-    fn receive_after_others(&self, (first, second): (u64, u64), room: &mut [u8]) -> Option<u64> {
+    /// The same of one that is not here, where others have to run before it can come: they do, once, which takes no longer than to say what is waited for.
+    pub(crate) fn receive_after_others(
+        &self,
+        room: &mut [u8],
+        source: u32,
+        tag: Tag,
+        comm: &Comm,
+    ) -> Option<u64> {
+        let may_be_taken =
+            self.parks_first && (room.len() as u64) < self.at_once_below && self.core.borrow().is_quiet();
+        if !may_be_taken || self.schedules.live() > 0 {
+            return None;
+        }
         let woke = self.rest(0, Idle::UntilWoken);
         if woke != Woke::Again {
             // Whoever waits next, and can say for what, is told.
             self.untold.set(Some(woke));
             return None;
         }
-        let core = &mut *self.core.borrow_mut();
-        if !core.is_quiet() {
-            return None;
-        }
-        let (from, bytes) = self.fabric().take_next(first, second, room, 0).letter()?;
-        core.peers.see(from);
-        Some(u64::from(bytes))
+        self.receive_at_once(room, source, tag, comm)
     }
 
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.
