@@ -24,13 +24,9 @@ impl Lookout for Noted {
 
 /// Runs ranks that end up waiting for ever; what each said at last.
 fn last_words(ranks: u32, body: impl Fn(&Rank) + Sync) -> Vec<Option<(Statement, bool)>> {
-    last_words_on(Options::new(ranks), body)
-}
-
-fn last_words_on(options: Options, body: impl Fn(&Rank) + Sync) -> Vec<Option<(Statement, bool)>> {
     // Ranks that wait for ever keep their stacks, and what lies there.
-    let said: &'static Mutex<Vec<_>> = Box::leak(Box::new(Mutex::new(vec![None; options.ranks as usize])));
-    let options = Options { unwind_stalled: false, ..options };
+    let said: &'static Mutex<Vec<_>> = Box::leak(Box::new(Mutex::new(vec![None; ranks as usize])));
+    let options = Options { unwind_stalled: false, ..Options::new(ranks) };
     run_fibers(&options, &NoHooks, &|fabric| {
         let tuning = Tuning::for_route(fabric.route(fabric.me()));
         let number = fabric.me().0;
@@ -90,49 +86,6 @@ fn a_receive_a_probe_and_a_send_are_told_with_what_they_want_and_what_has_come()
         (wanted.kind, wanted.peer, wanted.tag, wanted.bytes),
         (OperationKind::Send, Some(1), Some(3), 3)
     );
-}
-
-#[test]
-fn a_receive_of_what_is_not_here_lets_those_run_who_send_it() {
-    let options = Options { workers: 1, ..Options::new(2) };
-    run_fibers(&options, &NoHooks, &|fabric| {
-        let tuning = Tuning::for_route(fabric.route(fabric.me()));
-        let rank = Rank::new(Box::new(fabric), tuning);
-        let other = 1 - rank.world().rank();
-        for round in 0..100 {
-            let send = |value| {
-                rank.send(Mode::Standard, &load(&[round, value]), Dest::Rank(other), tag(5), rank.world())
-            };
-            let receive = || {
-                let mut bytes = [0; 3];
-                let received = rank.receive_at_once(&mut bytes, other, tag(5), rank.world());
-                let received =
-                    received.or_else(|| rank.receive_after_others(&mut bytes, other, tag(5), rank.world()));
-                (received, bytes)
-            };
-            if other == 1 {
-                assert_eq!(receive(), (Some(2), [round, 1, 0]));
-                send(2).unwrap();
-            } else {
-                send(1).unwrap();
-                assert_eq!(receive(), (Some(2), [round, 2, 0]));
-            }
-        }
-    });
-}
-
-#[test]
-fn a_receive_that_let_others_run_in_vain_leaves_that_to_the_wait_that_can_say_for_what() {
-    let said = last_words_on(Options { workers: 1, ..Options::new(2) }, |rank| {
-        if rank.world().rank() == 0 {
-            assert_eq!(rank.receive_after_others(&mut [0; 4], 1, tag(7), rank.world()), None);
-            let _ = rank.recv(&room(&mut [0; 4]), Source::Rank(1), TagMatch::Is(tag(7)), rank.world());
-        }
-    });
-    let (receives, vain) = said[0].as_ref().unwrap();
-    assert!(vain, "nobody is left to send");
-    let [wanted] = receives.awaited.operations.as_slice() else { panic!("{receives:?}") };
-    assert_eq!((wanted.kind, wanted.peer, wanted.tag), (OperationKind::Receive, Some(1), Some(7)));
 }
 
 #[test]

@@ -249,22 +249,10 @@ fn quick(spec: &Spec, function: &Function, body: &str) -> String {
     let params: Vec<String> = given(function)
         .map(|param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec)))
         .collect();
-    let again = if name == "MPI_Recv" { quickly_again(function) } else { String::new() };
     format!(
-        "{}\n/// Any call of `{name}`.\n#[inline(never)]\nunsafe fn any_{name}({}) -> c_int {{\n{again}{body}}}\n",
+        "{}\n/// Any call of `{name}`.\n#[inline(never)]\nunsafe fn any_{name}({}) -> c_int {{\n{body}}}\n",
         entry_point(spec, function, &first),
         params.join(", ")
-    )
-}
-
-/// What the function for all other calls tries before anything else: the same when others have run. Not in the entry point, where it would cost those who need it not.
-fn quickly_again(function: &Function) -> String {
-    format!(
-        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
-         if let Some(state) = call::quick_again() && crate::imp::quick::{}_after_others(state, {}) {{\n            \
-         return MPI_SUCCESS;\n        }}\n    }}\n",
-        function.name.to_lowercase(),
-        names(function).join(", ")
     )
 }
 

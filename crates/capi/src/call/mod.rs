@@ -6,7 +6,7 @@ mod values;
 
 pub(crate) use raise::{Object, invoke, raise};
 pub(crate) use run::{
-    Entry, TOO_EARLY, TOO_LATE, entry, left_to, quick, quick_again, run, run_any_phase, run_shared, run_tool,
+    Entry, TOO_EARLY, TOO_LATE, entry, left_to, quick, run, run_any_phase, run_shared, run_tool,
 };
 pub(crate) use values::{
     Call, Scope, Shared, Whose, Word, callback, in_place, unless_in_place, word_of_callback,

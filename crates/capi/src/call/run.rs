@@ -111,13 +111,6 @@ pub(crate) fn quick(entry: Entry) -> Option<&'static State> {
     Some(state)
 }
 
-/// The calling process again, whose call is noted.
-#[inline(always)]
-pub(crate) fn quick_again() -> Option<&'static State> {
-    let Caller::Unobserved(state) = current::caller() else { return None };
-    Some(state)
-}
-
 /// What a function returns that leaves its call to another of this library: not by a jump, so that both are on the stack.
 #[inline(always)]
 pub(crate) fn left_to(code: c_int) -> c_int {

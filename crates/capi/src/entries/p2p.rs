@@ -631,12 +631,6 @@ pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, dataty
 unsafe fn any_MPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        if let Some(state) = call::quick_again() && crate::imp::quick::mpi_recv_after_others(state, buf, count, datatype, source, tag, comm, status) {
-            return MPI_SUCCESS;
-        }
-    }
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
         call::run(call::entry!("MPI_Recv", under: 1), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;

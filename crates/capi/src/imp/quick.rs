@@ -123,35 +123,6 @@ pub(crate) unsafe fn mpi_recv(
     true
 }
 
-/// As [`mpi_recv`] of a message that was not here, by a rank that has to let others run before it can be.
-///
-/// # Safety
-/// See the module `convert`.
-#[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "those of MPI_Recv")]
-pub(crate) unsafe fn mpi_recv_after_others(
-    state: &State,
-    buf: *mut c_void,
-    count: c_int,
-    datatype: MPI_Datatype,
-    source: c_int,
-    tag: c_int,
-    comm: MPI_Comm,
-    status: *mut MPI_Status,
-) -> bool {
-    let Some(meant) = (Given { count, datatype, rank: source, tag, comm }).meaning(state, buf) else {
-        return false;
-    };
-    // SAFETY: as in `mpi_recv`.
-    let room = unsafe { core::slice::from_raw_parts_mut(buf.cast(), meant.bytes) };
-    let received = state.rank().receive_after_others(room, meant.rank, meant.tag, &meant.comm.comm);
-    if let (Some(bytes), false) = (received, status.is_null()) {
-        // SAFETY: passed on.
-        unsafe { StatusOut::new(status) }.set(&Status::of_message(meant.rank, meant.tag, bytes));
-    }
-    received.is_some()
-}
-
 /// Sends and receives at once. If the message is gone and the other one is not here, `dest` is nobody, and what is left of the call is to receive.
 ///
 /// # Safety

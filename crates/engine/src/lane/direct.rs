@@ -61,28 +61,6 @@ impl Lane {
         Some(u64::from(bytes))
     }
 
-    /// The same of one that is not here, where others have to run before it can come: they do, once, which takes no longer than to say what is waited for.
-    pub(crate) fn receive_after_others(
-        &self,
-        room: &mut [u8],
-        source: u32,
-        tag: Tag,
-        comm: &Comm,
-    ) -> Option<u64> {
-        let may_be_taken =
-            self.parks_first && (room.len() as u64) < self.at_once_below && self.core.borrow().is_quiet();
-        if !may_be_taken || self.schedules.live() > 0 {
-            return None;
-        }
-        let woke = self.rest(0, Idle::UntilWoken);
-        if woke != Woke::Again {
-            // Whoever waits next, and can say for what, is told.
-            self.untold.set(Some(woke));
-            return None;
-        }
-        self.receive_at_once(room, source, tag, comm)
-    }
-
     /// As [`wait_about`](Lane::wait_about), with the core borrowed once a round: this is the loop of the shortest messages.
     pub(crate) fn wait_for_direct(&self) -> Result<Status> {
         let mut rounds = 0_u32;

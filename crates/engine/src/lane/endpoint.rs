@@ -38,11 +38,9 @@ pub(crate) struct Lane {
     pub boards: Rc<Ended>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
     pub parks_first: bool,
-    /// How a park ended that was not for anybody who could answer to it: the next one ends so at once.
-    pub untold: Cell<Option<Woke>>,
     /// Looks at its mailbox that a rank takes before it begins to wait.
     pub looks: u32,
-    /// Shorter messages than this are received at once, if they are there, or when others have run: none where there is no look.
+    /// Shorter messages than this are received at once, if they are there: none where there is no look.
     pub at_once_below: u64,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     pub fruitless: Cell<u32>,
@@ -65,7 +63,7 @@ impl Lane {
             _ => 1,
         };
         let core = Core::new(&*fabric, tuning);
-        let at_once_below = if looks > 0 || parks_first { core.choice.announce_min } else { 0 };
+        let at_once_below = if looks > 0 { core.choice.announce_min } else { 0 };
         Lane {
             core: RefCell::new(core),
             fabric,
@@ -77,7 +75,6 @@ impl Lane {
             circle: OnceCell::new(),
             boards: Rc::default(),
             parks_first,
-            untold: Cell::new(None),
             looks,
             at_once_below,
             fruitless: Cell::new(0),
@@ -105,9 +102,6 @@ impl Lane {
     /// The same where no collective on a board is to be thought of.
     #[inline]
     pub fn park_now(&self, rounds: u32, idle: Idle) -> Woke {
-        if let Some(woke) = self.untold.take() {
-            return woke;
-        }
         let rounds = match self.services.serve(self.fabric(), rounds) {
             Served::Some => return Woke::Again,
             Served::None(rounds) => rounds,

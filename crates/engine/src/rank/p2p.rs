@@ -32,12 +32,6 @@ impl Rank {
         self.lane.receive_at_once(room, from, tag, comm)
     }
 
-    /// The same of one that is not here, where others have to run before it can come: they do, once.
-    #[inline]
-    pub fn receive_after_others(&self, room: &mut [u8], from: u32, tag: Tag, comm: &Comm) -> Option<u64> {
-        self.lane.receive_after_others(room, from, tag, comm)
-    }
-
     /// The message that was just [sent](Rank::send_at_once) crosses the one that is [received](Rank::receive_at_once) next.
     #[inline(always)]
     pub fn crosses(&self) {
