@@ -1,12 +1,11 @@
 /* What the machine allows of data that was just written and is read where they come, without any MPI: two processes on the first two cores and memory that both share, through which every byte
  * is copied twice. The best of all combinations of how the writer copies, how the reader does, and in which pieces.
- *   figure limit-written SIZE VALUE us      half of a round trip: one writes its data and copies them in, piece by piece; the other copies each out when a flag says that it is there, and reads all
- *   figure limit-exchange SIZE VALUE us     both at the same time, each copies in all and then out
+ *   figure limit-written SIZE VALUE us      half of a round trip: one writes its data and copies them in, piece by piece; the other copies each out when a flag says that it is there
+ *   figure limit-exchange SIZE VALUE us     both at the same time, each copies in all and then out, and reads what it has got
  *   figure limit-broadcast/8 SIZE VALUE us  eight members, four a process: one writes its data and copies them in, seven copy them out and read them. Data pass through eight places in turn
  * Each writes where it has read last (but in broadcasts), so that lines are in its cache already.
  * usage: bare QUICK                                                                                 */
-#define _GNU_SOURCE
-#include <sched.h>
+#include "cores.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,26 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ATTEMPTS = 3, LARGEST = 512 << 10, LINE = 64, AHEAD = 1024, MEMBERS = 8, PLACES = 8 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + time.tv_nsec * 1e-9;
-}
-
-/* Keeps this process on one core, if there is such a core. */
-static void stay_on(int core)
-{
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
-    sched_setaffinity(0, sizeof cores, &cores);
-}
 
 typedef void copy(char *into, const char *from, size_t size);
 
@@ -122,10 +104,15 @@ struct form {
     size_t piece;
 };
 
+static size_t least(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
 static void lay(char *place, size_t size, const struct form *form)
 {
     for (size_t at = 0; at < size; at += form->piece) {
-        form->in(place + at, from + at, form->piece);
+        form->in(place + at, from + at, least(form->piece, size - at));
         raise_flag(&ends[me].laid, ++laid);
     }
 }
@@ -134,9 +121,8 @@ static void take(const char *place, size_t size, const struct form *form)
 {
     for (size_t at = 0; at < size; at += form->piece) {
         await_flag(&ends[1 - me].laid, ++seen);
-        form->out(into[0] + at, place + at, form->piece);
+        form->out(into[0] + at, place + at, least(form->piece, size - at));
     }
-    read_lines(into[0], size);
 }
 
 /* The seconds of half a round trip; both processes call each of these. */
@@ -161,6 +147,7 @@ static double exchange(size_t size, int times, const struct form *form)
         write_lines(size);
         lay(ends[(me + passed) % 2].place, size, form);
         take(ends[(1 - me + passed) % 2].place, size, form);
+        read_lines(into[0], size);
     }
     return (now() - begin) / times;
 }
@@ -194,7 +181,7 @@ static int share;
 /* The figure of one size. */
 static void measure(const char *name, double (*of)(size_t, int, const struct form *), size_t size, int is_whole)
 {
-    static const size_t pieces[] = {64 << 10, 32 << 10, 16 << 10, 4 << 10};
+    static const size_t pieces[] = {64 << 10, 32 << 10, 24 << 10, 16 << 10, 4 << 10};
     int times = (int)((16 << 20) / (size + (32 << 10)) / share) + 2;
     double best = 1e9;
     for (unsigned p = 0; p < (is_whole ? 1 : sizeof pieces / sizeof *pieces); p++) {

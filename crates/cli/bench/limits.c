@@ -6,10 +6,9 @@
  *   figure limit-cross-memory/one SIZE VALUE us  half of a round trip of two processes by one copy: the sender raises a flag, the receiver reads its memory (process_vm_readv)
  *   figure limit-cross-memory/both SIZE VALUE us the same, but the receiver reads one half only, and the sender writes the other meanwhile (process_vm_writev)
  * usage: limits QUICK                                                                                 */
-#define _GNU_SOURCE
+#include "cores.h"
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,7 +18,6 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TRIPS = 200000, LETTERS = 400, ATTEMPTS = 5, LARGEST = 2 << 20, COPIED = 1 << 28, PLACES = 8, PLACE = 32 << 10, LINE = 64 };
@@ -28,22 +26,6 @@ static _Alignas(128) atomic_int there;
 static _Alignas(128) atomic_int back;
 static int share, trips;
 static char *from, *into;
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec + time.tv_nsec * 1e-9;
-}
-
-/* Keeps the calling thread on one core, if there is such a core. */
-static void stay_on(int core)
-{
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
-    pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
-}
 
 static void *answer(void *unused)
 {

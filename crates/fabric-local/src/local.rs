@@ -178,7 +178,7 @@ impl Fabric for LocalFabric {
     }
 
     fn route(&self, _: Node) -> &Route {
-        let wide = self.region.exchange().geometry().letter_max() >= WIDE_ROUTE.letter_max;
+        let wide = self.region.exchange().geometry().letter_max() >= WIDE_ROUTE.letter_bulk;
         match self.home.is_roomy() {
             true if wide => &WIDE_ROUTE,
             true => &ROOMY_ROUTE,

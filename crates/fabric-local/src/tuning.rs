@@ -37,7 +37,7 @@ pub const fn geometry(ranks: u32) -> Geometry {
 
 /// The same for ranks that have a core each, which are few, and memory without a limit: what was just written is quicker in long letters.
 pub const fn wide_geometry(ranks: u32) -> Geometry {
-    Geometry::new(ranks, RING_CELLS, WIDE_POOL_SLOTS, WIDE_LETTER_MAX)
+    Geometry::new(ranks, RING_CELLS, WIDE_POOL_SLOTS, WIDE_LETTER_BULK)
 }
 
 /// Slots of a [wide](wide_geometry) pool.
@@ -45,6 +45,9 @@ pub const WIDE_POOL_SLOTS: u32 = 32;
 
 /// Longest letter in a [wide](wide_geometry) pool.
 pub const WIDE_LETTER_MAX: u32 = 16 << 10;
+
+/// The same in bulk.
+pub const WIDE_LETTER_BULK: u32 = 32 << 10;
 
 /// Up to here a message may go in letters of a [wide](wide_geometry) pool, if these turn out to be quicker than one copy.
 pub const FRESH_MAX: usize = 1 << 20;
@@ -74,6 +77,7 @@ pub const ROOMY_ROUTE: Route = Route {
 /// The same where letters are long.
 pub const WIDE_ROUTE: Route = Route {
     letter_max: WIDE_LETTER_MAX as usize,
+    letter_bulk: WIDE_LETTER_BULK as usize,
     thresholds: Thresholds { fresh_max: FRESH_MAX, ..ROOMY_ROUTE.thresholds },
     ..ROOMY_ROUTE
 };
@@ -82,6 +86,7 @@ pub const WIDE_ROUTE: Route = Route {
 pub const ROUTE: Route = Route {
     cluster: 0,
     letter_max: LETTER_MAX as usize,
+    letter_bulk: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
     letter_spare: 0,
     mailbox_letters: RING_CELLS as usize,

@@ -61,6 +61,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
     Route {
         cluster: 0,
         letter_max: costs.letter_payload as usize,
+        letter_bulk: costs.letter_payload as usize,
         letter_inline: costs.letter_payload as usize,
         letter_spare: costs.letter_spare as usize,
         mailbox_letters: costs.letter_slots.max(1) as usize,

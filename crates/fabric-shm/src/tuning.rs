@@ -15,6 +15,9 @@ pub const POOL_SLOTS: u32 = 32;
 /// Longest letter.
 pub const LETTER_MAX: u32 = 16 << 10;
 
+/// The same in bulk: half as many letters, while the receiver of few of them would begin later.
+pub const LETTER_BULK: u32 = 32 << 10;
+
 /// Longest message that travels in letters: up to here two copies cost less than the system call and page look-up of one.
 pub const EAGER_MAX: usize = LETTER_MAX as usize;
 
@@ -44,7 +47,7 @@ pub const SLICE_BYTES: u64 = 1 << 40;
 
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {
-    Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
+    Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_BULK)
 }
 
 /// The routes of a rank: to itself, to peers whose memory the kernel lets it reach, and to the others.
@@ -79,6 +82,7 @@ const fn routes(near: Route) -> Routes {
 const NEAR: Route = Route {
     cluster: 0,
     letter_max: LETTER_MAX as usize,
+    letter_bulk: LETTER_BULK as usize,
     letter_inline: INLINE_BYTES,
     letter_spare: 0,
     mailbox_letters: RING_CELLS as usize,

@@ -211,15 +211,17 @@ fn sizes(fabric: &dyn Fabric) {
     let near = |edge: usize| edge.saturating_sub(3)..=edge + 3;
     let mut lengths: Vec<usize> =
         (0..=300).chain(near(route.letter_inline)).chain(near(route.letter_max)).collect();
-    lengths.extend((0..20).flat_map(|power| near(1 << power)));
-    lengths.retain(|&length| length <= route.letter_max);
+    lengths.extend((0..20).flat_map(|power| near(1 << power)).chain(near(route.letter_bulk)));
+    lengths.retain(|&length| length <= route.letter_bulk);
     let other = Node(1 - desk.me().0);
     // The buffer is overwritten after each post: a fabric that still reads it then would deliver rubbish.
-    let mut buffer = vec![0; route.letter_max];
+    let mut buffer = vec![0; route.letter_bulk];
     for (number, &length) in lengths.iter().enumerate() {
         let number = number as u64;
         buffer[..length].copy_from_slice(&pattern(number, length));
+        fabric.in_bulk(length > route.letter_max);
         desk.post(other, &[number, u64::MAX, 1 << 63], &buffer[..length]);
+        fabric.in_bulk(false);
         buffer.fill(0xee);
         let letter = desk.receive();
         assert_eq!(letter.from, other);

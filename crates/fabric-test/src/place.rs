@@ -57,6 +57,7 @@ fn routes(fabric: &dyn Fabric) {
     for peer in desk.nodes() {
         let route = *fabric.route(peer);
         assert!(route.letter_inline <= route.letter_max && route.mailbox_letters > 0);
+        assert!(route.letter_max <= route.letter_bulk, "letters in bulk are shorter than others to {peer:?}");
         assert!(route.granularity.is_power_of_two());
         let neighbours = route.cluster == fabric.route(desk.me()).cluster;
         assert!(

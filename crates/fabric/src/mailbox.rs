@@ -121,6 +121,6 @@ pub trait Mailbox {
     /// The letter that was posted last crosses the one that is looked for next, which is here soon: nothing is to be done meanwhile for the sake of the first. By default nothing is.
     fn crosses(&self) {}
 
-    /// From now on, or no longer, letters belong to messages that are so long, or that as long ones come for at the same time, that it counts how their payloads pass the caches. By default all letters are alike.
+    /// From now on, or no longer, letters belong to messages that are so long, or that as long ones come for at the same time, that it counts how their payloads pass the caches: they may be as long as [`Route::letter_bulk`](crate::Route::letter_bulk). By default all letters are alike.
     fn in_bulk(&self, _is: bool) {}
 }

@@ -13,6 +13,8 @@ pub struct Route {
     pub cluster: u32,
     /// Most payload bytes of one letter.
     pub letter_max: usize,
+    /// The same of letters that are posted [in bulk](crate::Mailbox::in_bulk): not less.
+    pub letter_bulk: usize,
     /// Payload bytes up to which a letter needs no second buffer: the cheapest kind.
     pub letter_inline: usize,
     /// Bytes that stay free in the last letter of a message that travels in letters, because that is how its receiver knows the last: a message
@@ -68,6 +70,7 @@ impl Route {
         Route {
             cluster: 0,
             letter_max,
+            letter_bulk: letter_max,
             letter_inline: letter_max,
             letter_spare: 0,
             mailbox_letters,

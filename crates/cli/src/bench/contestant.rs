@@ -49,7 +49,10 @@ pub struct Printed {
 const PROCESS: &str = "process";
 
 /// What programs include.
-const HEADER: Program = Program { file: "measure.h", text: include_str!("../../bench/measure.h") };
+const HEADERS: [Program; 2] = [
+    Program { file: "measure.h", text: include_str!("../../bench/measure.h") },
+    Program { file: "cores.h", text: include_str!("../../bench/cores.h") },
+];
 
 /// A program that prints the version of the library, and needs no launcher for it.
 pub const VERSION: Program = Program { file: "version.c", text: include_str!("../../bench/version.c") };
@@ -87,7 +90,8 @@ impl Installation {
             return Ok(());
         }
         let file = workshop.join(program.file);
-        for (file, text) in [(workshop.join(HEADER.file), HEADER.text), (file.clone(), program.text)] {
+        let headers = HEADERS.map(|header| (workshop.join(header.file), header.text));
+        for (file, text) in headers.into_iter().chain([(file.clone(), program.text)]) {
             std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
         }
         let built = workshop.join(format!("{}.{}", self.name, program.file.trim_end_matches(".c")));

@@ -75,7 +75,7 @@ impl Trial {
         if self.way.beats(self.best, rival) {
             (self.usual, self.stay) = (self.best, STAY_MIN);
         } else {
-            let times = (self.best / rival.max(1)).clamp(1, TIMES_MAX) as u32;
+            let times = (self.best.saturating_add(rival / 2) / rival.max(1)).clamp(1, TIMES_MAX) as u32;
             (self.usual, self.stay) = (rival, (2 * self.stay).min(STAY_MAX) * times);
             self.turn_to(self.way.other());
         }

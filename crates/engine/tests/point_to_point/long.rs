@@ -204,3 +204,25 @@ fn whoever_waits_for_all_that_it_has_offered_is_asked_to_copy_halves() {
         });
     }
 }
+
+#[test]
+fn letters_of_messages_in_bulk_are_longer_also_behind_a_full_mailbox() {
+    const BULK: usize = 128 << 10;
+    let habits = Habits { letter_max: 1000, letter_bulk: 2000, eager_max: 1 << 20, ..PLAIN };
+    for refuse_every in [0, 3] {
+        run(2, Habits { refuse_every, ..habits }, |rank| {
+            for (message, (bytes, letter)) in
+                [(BULK - 1, 1000), (BULK, 2000), (5 * BULK + 1, 2000)].into_iter().enumerate()
+            {
+                if rank.world().rank() == 1 {
+                    let received = receive(rank, bytes, Source::Rank(0), is(7)).unwrap();
+                    assert_eq!(received.0, pattern(message, bytes));
+                    continue;
+                }
+                let before = letters_posted();
+                send(rank, Mode::Standard, &pattern(message, bytes), 1, 7);
+                assert_eq!(letters_posted() - before, bytes.div_ceil(letter) as u64, "{bytes} bytes");
+            }
+        });
+    }
+}

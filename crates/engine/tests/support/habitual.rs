@@ -143,11 +143,12 @@ impl Mailbox for Habitual {
             return Err(PostError::Lost);
         }
         self.posts.set(self.posts.get() + 1);
-        LETTERS.set(LETTERS.get() + 1);
         if self.habits.refuse_every > 0 && self.posts.get().is_multiple_of(self.habits.refuse_every) {
             return Err(PostError::Full);
         }
-        self.inner.try_post(to, header, payload)
+        let posted = self.inner.try_post(to, header, payload);
+        LETTERS.set(LETTERS.get() + u64::from(posted.is_ok()));
+        posted
     }
 
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
@@ -421,6 +422,7 @@ fn route(inner: &LocalFabric, habits: &Habits, peer: u32) -> Route {
         signals,
         cluster: cluster(peer),
         letter_max,
+        letter_bulk: letter_max.max(habits.letter_bulk),
         put,
         get,
         same_memory: get && !habits.apart,

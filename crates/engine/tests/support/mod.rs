@@ -17,6 +17,8 @@ use sim::Chip;
 pub struct Habits {
     /// Most payload bytes of a letter; 0 leaves the backend's.
     pub letter_max: usize,
+    /// The same of letters in bulk, if it is more.
+    pub letter_bulk: usize,
     /// Letters to nodes with odd numbers are half as long.
     pub mixed_letters: bool,
     /// The node that is gone.
@@ -87,6 +89,7 @@ pub enum PortalHabit {
 
 pub const PLAIN: Habits = Habits {
     letter_max: 0,
+    letter_bulk: 0,
     mixed_letters: false,
     lost_node: None,
     breaks_transfers: false,

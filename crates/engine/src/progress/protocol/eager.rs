@@ -59,7 +59,7 @@ impl Core {
         buffer: &SendBuffer,
         to: Node,
         envelope: Envelope,
-        booked: Option<(&'static str, usize)>,
+        (bulk, booked): (bool, Option<(&'static str, usize)>),
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         self.tell(fabric, |observer, fabric| observer.begins(fabric, &Begin::Letter));
@@ -87,7 +87,7 @@ impl Core {
         self.send_begins(fabric, (Which::CountedLast, Some(id.key())), |_| {
             Transit::of(to, &envelope, length, carried_eagerly(fabric, to, length))
         });
-        self.queue_eager(fabric, to, Outgoing::Eager { request: id.key(), next: 0, envelope });
+        self.queue_eager(fabric, to, Outgoing::Eager { request: id.key(), next: 0, envelope, bulk });
         Ok(id)
     }
 
@@ -331,15 +331,15 @@ impl Core {
                         }
                     }
                 }
-                Some(&Outgoing::Eager { request, next, envelope }) => {
+                Some(&Outgoing::Eager { request, next, envelope, bulk }) => {
                     if !peer.lets_pass_at(at, Some(envelope)) {
                         return posted;
                     }
-                    Some((request, next))
+                    Some((request, next, bulk))
                 }
             };
-            if let Some((request, next)) = eager {
-                let piece = self.post_piece(fabric, node, request, next);
+            if let Some((request, next, bulk)) = eager {
+                let piece = self.post_piece(fabric, node, request, (next, bulk));
                 if !matches!(piece, Piece::Refused) {
                     self.peers.at(node).refusals = 0;
                 }
@@ -382,8 +382,14 @@ impl Core {
             && self.requests.get(request).is_some_and(|request| needs_memory(&request.work))
     }
 
-    /// Posts the bytes of an eager message from `next` on, as far as one letter goes.
-    fn post_piece(&mut self, fabric: &dyn Fabric, to: Node, request: Key, next: u64) -> Piece {
+    /// Posts the bytes of an eager message from `next` on, as far as one letter goes; `bulk` is whether its letters are posted so.
+    fn post_piece(
+        &mut self,
+        fabric: &dyn Fabric,
+        to: Node,
+        request: Key,
+        (next, bulk): (u64, bool),
+    ) -> Piece {
         let Some(Request { work: Work::Send(SendWork { buffer, envelope, .. }), .. }) =
             self.requests.get(request)
         else {
@@ -391,15 +397,24 @@ impl Core {
         };
         let length = buffer.bytes();
         let route = fabric.route(to);
-        let size = (length - next).min(route.letter_max as u64);
+        let most = if bulk { route.letter_bulk } else { route.letter_max };
+        let size = (length - next).min(most as u64);
         let header = match next {
             0 => envelope.header(Kind::Eager, length),
             _ => plain_header(Kind::EagerMore, 0, size),
         };
-        match fabric.try_post(to, &header, piece(fabric, buffer, next..next + size, &mut self.scratch)) {
+        let payload = piece(fabric, buffer, next..next + size, &mut self.scratch);
+        if bulk {
+            fabric.in_bulk(true);
+        }
+        let posted = fabric.try_post(to, &header, payload);
+        if bulk {
+            fabric.in_bulk(false);
+        }
+        match posted {
             Err(PostError::Full) => Piece::Refused,
             Err(PostError::Lost) => Piece::Lost,
-            Ok(()) if next + size == length && size as usize + route.letter_spare <= route.letter_max => {
+            Ok(()) if next + size == length && size as usize + route.letter_spare <= most => {
                 Piece::Last
             }
             Ok(()) => Piece::Posted { next: next + size },

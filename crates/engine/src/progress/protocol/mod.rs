@@ -80,8 +80,8 @@ pub(crate) enum Meanwhile {
     Receives,
 }
 
-/// Letters of messages of so many bytes are laid down [in bulk](fabric::Mailbox::in_bulk) (decision 64).
-const BULK: u64 = 512 << 10;
+/// Letters of messages of so many bytes are posted [in bulk](fabric::Mailbox::in_bulk): longer ones (decision 58), laid down as the C library does (decision 64).
+const BULK: u64 = 128 << 10;
 
 /// The same where as long a message comes at the same time.
 const BULK_IN_EXCHANGES: u64 = 64 << 10;
@@ -170,13 +170,7 @@ impl Core {
             if !self.lazies.is_empty() {
                 self.send_copies_first(fabric, to);
             }
-            if is_bulk(bytes, meanwhile) {
-                fabric.in_bulk(true);
-                let sent = self.send_eagerly(fabric, buffer, to, envelope, booked);
-                fabric.in_bulk(false);
-                return sent;
-            }
-            return self.send_eagerly(fabric, buffer, to, envelope, booked);
+            return self.send_eagerly(fabric, buffer, to, envelope, (is_bulk(bytes, meanwhile), booked));
         }
         if self.is_lazy(bytes, &manner)
             && let Some(sent) = self.send_lazily(fabric, buffer, to, envelope)

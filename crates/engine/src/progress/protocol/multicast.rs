@@ -107,7 +107,7 @@ impl Core {
         self.send_begins(fabric, (Which::CountedLast, Some(id.key())), |_| {
             Transit::of(to, &envelope, buffer.bytes(), carried_eagerly(fabric, to, buffer.bytes()))
         });
-        self.queue_eager(fabric, to, Outgoing::Eager { request: id.key(), next, envelope });
+        self.queue_eager(fabric, to, Outgoing::Eager { request: id.key(), next, envelope, bulk: false });
         Ok(id)
     }
 

@@ -87,6 +87,8 @@ pub(crate) enum Outgoing {
         request: slab::Key,
         envelope: Envelope,
         next: u64,
+        /// Its letters are posted [in bulk](fabric::Mailbox::in_bulk).
+        bulk: bool,
     },
 }
 
