@@ -132,7 +132,8 @@ impl Forging {
     pub fn new(inner: LocalFabric, habits: Habits) -> Forging {
         let Habits { put, get, .. } = habits;
         let usual = *inner.route(inner.me());
-        let route = Route { letter_max: 96, letter_bulk: 96, put, get, same_memory: false, notice: false, ..usual };
+        let route =
+            Route { letter_max: 96, letter_bulk: 96, put, get, same_memory: false, notice: false, ..usual };
         Forging { inner, habits, route, under_way: RefCell::default(), next_ticket: Cell::new(1) }
     }
 

@@ -16,7 +16,8 @@
 //! | [`claim`] | a word that two ranks race for |
 //! | [`doorbell`] | falling asleep without losing a wake-up |
 //! | [`exchange`] | where everything lies in the region |
-//! | [`endpoint`] | one rank's mailbox and signals |
+//! | [`endpoint`] | one rank's mailbox and signals: `posting`, how letters leave; `taking`, how they come |
+//! | `delivery` | what backends over an endpoint have in common, word by word |
 //! | [`transfer`] | plain-memory puts and gets, and the checks that all portals share |
 //! | `linux` | futex, membarrier, clock and mappings (feature `linux`) |
 //! | `ground` | the core that a rank waits on, and who else does (feature `linux`) |
@@ -38,6 +39,8 @@ extern crate std;
 
 pub mod cell;
 pub mod claim;
+#[cfg(not(loom))]
+mod delivery;
 pub mod doorbell;
 #[cfg(not(loom))]
 pub mod endpoint;

@@ -414,9 +414,7 @@ impl Core {
         match posted {
             Err(PostError::Full) => Piece::Refused,
             Err(PostError::Lost) => Piece::Lost,
-            Ok(()) if next + size == length && size as usize + route.letter_spare <= most => {
-                Piece::Last
-            }
+            Ok(()) if next + size == length && size as usize + route.letter_spare <= most => Piece::Last,
             Ok(()) => Piece::Posted { next: next + size },
         }
     }
