@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use corelace_engine::datatype::Basic;
 use corelace_engine::memory::{RecvBuffer, SendBuffer};
 use corelace_engine::{
-    Datatype, Dest, Lookout, Mode, OperationKind, Plan, Rank, Service, Source, Statement, Tag, TagMatch, Tuning, Wait,
+    Datatype, Dest, Lookout, Mode, OperationKind, Plan, Rank, Service, Source, Statement, Tag, TagMatch,
+    Tuning, Wait,
 };
 use fabric::Fabric;
 use fabric_local::{NoHooks, Options, run_fibers};
