@@ -11,7 +11,7 @@ use corelace_engine::{
     Tuning, Wait,
 };
 use fabric::Fabric;
-use fabric_local::{NoHooks, Options, run_fibers};
+use fabric_local::{NoHooks, Options, Outcome, run_fibers};
 
 struct Noted {
     rank: u32,
@@ -98,7 +98,7 @@ fn a_receive_a_probe_and_a_send_are_told_with_what_they_want_and_what_has_come()
 #[test]
 fn a_receive_of_what_is_not_here_lets_those_run_who_send_it() {
     let options = Options { workers: 1, ..Options::new(2) };
-    run_fibers(&options, &NoHooks, &|fabric| {
+    let outcomes = run_fibers(&options, &NoHooks, &|fabric| {
         let tuning = Tuning::for_route(fabric.route(fabric.me()));
         let rank = Rank::new(Box::new(fabric), tuning);
         let other = 1 - rank.world().rank();
@@ -119,6 +119,7 @@ fn a_receive_of_what_is_not_here_lets_those_run_who_send_it() {
             }
         }
     });
+    outcomes.into_iter().for_each(Outcome::unwrap);
 }
 
 /// Others run only for a message that can come: not for one of nobody (`MPI_PROC_NULL` is no rank, nor is any other negative number), nor where something is to be done by a rank that waits.
@@ -132,7 +133,7 @@ fn a_receive_of_nobody_and_one_of_a_rank_with_more_to_do_let_nobody_run() {
     }
     let turns = AtomicU32::new(0);
     let options = Options { workers: 1, ..Options::new(2) };
-    run_fibers(&options, &NoHooks, &|fabric| {
+    let outcomes = run_fibers(&options, &NoHooks, &|fabric| {
         let tuning = Tuning::for_route(fabric.route(fabric.me()));
         let rank = Rank::new(Box::new(fabric), tuning);
         let (me, world) = (rank.world().rank(), rank.world());
@@ -158,6 +159,7 @@ fn a_receive_of_nobody_and_one_of_a_rank_with_more_to_do_let_nobody_run() {
         let before = turns.load(Ordering::Relaxed);
         assert_eq!((before, receive(1), turns.load(Ordering::Relaxed)), (0, Some(1), 1));
     });
+    outcomes.into_iter().for_each(Outcome::unwrap);
 }
 
 #[test]
