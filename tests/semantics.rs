@@ -2,7 +2,9 @@
 //!
 //! Each program of `c` has one subject, states what it expects beside the call, and prints "no errors" once.
 
-use crate::support::{MODES, mpirun, on, program};
+use std::process::Command;
+
+use crate::support::{MODES, mpirun, on, program, started_by};
 
 /// Runs a program on these numbers of ranks of every kind.
 fn holds(name: &str, sizes: &[usize]) {
@@ -18,6 +20,19 @@ fn holds(name: &str, sizes: &[usize]) {
 #[test]
 fn every_mode_of_send_delivers_and_synchronises_as_it_says() {
     holds("send_modes.c", &[2, 5]);
+}
+
+/// Fibers share a core from three on where there are two, and all of them where a job is given one.
+#[test]
+fn ranks_that_share_a_core_receive_what_comes_when_others_have_run_and_wait_for_nobody_else() {
+    holds("receive_turns.c", &[1, 2, 3, 8]);
+    let program = program("receive_turns.c");
+    for ranks in ["2", "3", "8"] {
+        let mut one = Command::new("taskset");
+        one.args(["-c", "0", "env"]);
+        let job = started_by(one, "mpirun", ["--ranks", "fiber", "-n", ranks]).argument(&program);
+        job.run().expect_success().expect_output("no errors\n");
+    }
 }
 
 #[test]

@@ -89,6 +89,8 @@ struct Seat {
     sleeper: Sleeper,
     /// It waits for ever and was let run once more to say so. Used by its worker's thread only.
     told: Cell<bool>,
+    /// Somebody asked while it gave way: its next park answers. Used by its worker's thread only.
+    asked: Cell<bool>,
     /// The fiber, while it does not run. Used by its worker's thread only.
     context: Context,
 }
@@ -101,6 +103,7 @@ impl Crew {
                 worker: (u64::from(rank) * workers as u64 / u64::from(ranks)) as u32,
                 sleeper: Sleeper::awake(),
                 told: Cell::new(false),
+                asked: Cell::new(false),
                 context: Context::running(),
             })
             .collect();
@@ -218,8 +221,8 @@ impl Crew {
     pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) -> Woke {
         let me = endpoint.me().0;
         let (seat, worker) = self.place_of(me);
-        if self.idlers.stalled() {
-            return self.last_moment(seat);
+        if let Some(woke) = self.owes(seat) {
+            return woke;
         }
         if self.spins(worker, rounds, idle) {
             return Woke::Again;
@@ -231,6 +234,25 @@ impl Crew {
         }
         self.hand_over(worker, me);
         self.resumed(seat)
+    }
+
+    /// Lets others run until something has come for the fiber that calls, which has not said what it waits for: where that is to be told, its next [park](Crew::park) ends at once. False, and
+    /// nobody has run, if it had better park, or look.
+    #[inline(always)]
+    pub(crate) fn gives_way(&self, endpoint: &Endpoint) -> bool {
+        let me = endpoint.me().0;
+        let (seat, worker) = self.place_of(me);
+        if self.idlers.called() || self.spins(worker, 0, Idle::UntilWoken) {
+            return false;
+        }
+        if endpoint.pending() || !self.parks(seat, endpoint) {
+            self.stays_ready(worker, me, 0);
+        }
+        self.hand_over(worker, me);
+        if self.idlers.called() {
+            seat.asked.set(true);
+        }
+        true
     }
 
     /// Lets the worker of the fiber that calls sleep for so long, if it has nobody else to run. False if it has.
@@ -250,8 +272,8 @@ impl Crew {
         if idle == Idle::UntilWoken {
             return None;
         }
-        if self.idlers.stalled() {
-            return Some(self.last_moment(seat));
+        if let Some(woke) = self.owes(seat) {
+            return Some(woke);
         }
         self.stays_ready(worker, me, rounds);
         self.hand_over(worker, me);
@@ -269,8 +291,11 @@ impl Crew {
     pub(crate) fn sleep(&self, endpoint: &Endpoint, deadline: bool) -> Woke {
         let me = endpoint.me().0;
         let (seat, worker) = self.place_of(me);
-        if self.idlers.stalled() {
-            return self.last_moment(seat);
+        if let Some(woke) = self.owes(seat) {
+            if woke == Woke::Look {
+                self.disarm(endpoint);
+            }
+            return woke;
         }
         if deadline && seat.sleeper.unparks() {
             // Still armed, so in no queue.
@@ -341,6 +366,20 @@ impl Crew {
     #[inline(always)]
     fn resumed(&self, seat: &Seat) -> Woke {
         if self.idlers.called() { self.look_up(seat) } else { Woke::Again }
+    }
+
+    /// How a park ends at once, because the fiber has to answer first.
+    #[inline(always)]
+    fn owes(&self, seat: &Seat) -> Option<Woke> {
+        if self.idlers.called() { self.owes_answer(seat) } else { None }
+    }
+
+    #[cold]
+    fn owes_answer(&self, seat: &Seat) -> Option<Woke> {
+        if self.idlers.stalled() {
+            return Some(self.last_moment(seat));
+        }
+        seat.asked.take().then_some(Woke::Look)
     }
 
     #[cold]

@@ -140,6 +140,15 @@ impl LocalFabric {
         false
     }
 
+    /// Lets others run, where this rank shares its core with them (see [`Crew::gives_way`]).
+    #[inline(always)]
+    fn gives_way(&self) -> bool {
+        match &self.home {
+            Home::Fiber(crew) => !crew.gives_each_a_core() && crew.gives_way(&self.endpoint),
+            Home::Thread(..) => false,
+        }
+    }
+
     /// Whether there is somebody to [wake](LocalFabric::wake): whoever runs the rank knows.
     #[inline(always)]
     fn finds_asleep(&self, to: Node, bell: &Doorbell) -> bool {

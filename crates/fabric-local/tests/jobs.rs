@@ -386,6 +386,36 @@ fn ranks_that_sleep_or_wait_look_up_when_they_are_called() {
 }
 
 #[test]
+fn a_fiber_that_is_asked_while_it_looks_for_a_letter_answers_with_its_next_park() {
+    within(LIMIT, || {
+        let summons = Summons::default();
+        let options = Options { summons: summons.clone(), ..options(4, 1) };
+        // The others look for a letter that rank 0 posts only when all of them have looked up. It asks once, when they have given way.
+        let looked = AtomicU32::new(0);
+        let body = |fabric: LocalFabric| {
+            if fabric.me() == Node(0) {
+                fabric.park(u32::MAX, Idle::Briefly);
+                summons.call();
+                while looked.load(Ordering::Relaxed) < 3 {
+                    fabric.park(u32::MAX, Idle::Briefly);
+                }
+                summons.end();
+                (1..4).for_each(|to| fabric.try_post(Node(to), &[1, 2, 0], &[]).unwrap());
+                return;
+            }
+            let mut told = false;
+            while fabric.take_next(1, 2, &mut [], 1).letter().is_none() {
+                if fabric.park(u32::MAX, Idle::UntilWoken) == Woke::Look && !told {
+                    told = true;
+                    looked.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        };
+        run_fibers::<()>(&options, &NoHooks, &body).into_iter().for_each(Outcome::unwrap);
+    });
+}
+
+#[test]
 fn a_fiber_that_is_not_unwound_is_told_once_that_it_waits_in_vain() {
     within(LIMIT, || {
         let told: &'static AtomicU32 = Box::leak(Box::default());

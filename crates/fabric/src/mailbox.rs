@@ -113,7 +113,8 @@ pub trait Mailbox {
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize;
 
     /// Looks for a letter, up to `looks` times until there is one, and takes it, as [`poll`](Mailbox::poll) would, if the words of its header are `first`, `second` and the bytes of its payload, and these fit into `room`: they are
-    /// stored there. Any other letter stays. For receivers that know what comes next. By default nothing is looked at.
+    /// stored there. Any other letter stays. For receivers that know what comes next. Where a park is [cheap](crate::Caps::cheap_park)
+    /// it may take one before the last look, if there is any: whatever that would have said, the next one says. By default nothing is looked at.
     fn take_next(&self, _first: u64, _second: u64, _room: &mut [u8], _looks: u32) -> Next {
         Next::ANOTHER
     }

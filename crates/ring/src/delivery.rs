@@ -1,8 +1,8 @@
 //! What backends over an [`Endpoint`](crate::Endpoint) have in common, word by word: `deliver_by_endpoint!`.
 
 /// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever may sleep, one `finds_asleep` that tells whether it has to be called (and is given his doorbell), a method
-/// `has_lost` that tells whether the rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
-/// on this crate have in common, word by word. The methods are not for inlining: they would be compiled where a fabric is made, and not with it.
+/// `has_lost` that tells whether the rank whose mailbox was full is gone, a method `has_left` that tells at the price of a look whether one has signed off, and a method `gives_way` that lets those run who share
+/// the core, if that is what a rank can do for a letter that is not here, and tells whether it has: what backends on this crate have in common, word by word. The methods are not for inlining: they would be compiled where a fabric is made, and not with it.
 ///
 /// What most calls come to calls nothing but, last, what is cold: so it keeps nothing on the stack.
 #[macro_export]
@@ -66,10 +66,10 @@ macro_rules! deliver_by_endpoint {
 
             #[inline(never)]
             fn await_next(&self, first: u64, second: u64, room: &mut [u8], looks: u32) -> ::fabric::Next {
-                if !self.endpoint.awaits_letter(looks) {
+                if looks == 0 || !(self.gives_way() || self.endpoint.awaits_letter(looks)) {
                     return ::fabric::Next::NOTHING;
                 }
-                ::fabric::Mailbox::take_next(self, first, second, room, 1)
+                ::fabric::Mailbox::take_next(self, first, second, room, 0)
             }
 
             #[cold]

@@ -56,7 +56,7 @@ impl Lane {
         }
         let [first, second, _] =
             Envelope { context: comm.context(), source, tag: tag.value() }.header(Kind::Eager, 0);
-        let (from, bytes) = self.fabric().take_next(first, second, room, self.looks).letter()?;
+        let (from, bytes) = self.fabric().take_next(first, second, room, self.looks.get()).letter()?;
         core.peers.see(from);
         Some(u64::from(bytes))
     }

@@ -8,7 +8,7 @@ use fabric::{Caps, Fabric, Idle, Woke};
 
 use crate::lane::circle::Circle;
 use crate::lane::gate::Gate;
-use crate::lane::services::{Served, Services};
+use crate::lane::services::{Served, Service, Services};
 use crate::lane::statement::{Lookout, View};
 use crate::progress::core::Core;
 use crate::progress::tables::watch::{Begin, End};
@@ -38,9 +38,10 @@ pub(crate) struct Lane {
     pub boards: Rc<Ended>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
     pub parks_first: bool,
-    /// Looks at its mailbox that a rank takes before it begins to wait.
-    pub looks: u32,
-    /// Shorter messages than this are received at once, if they are there: none where there is no look.
+    /// Looks at its mailbox that a rank takes before it begins to wait; others run before the last one, where that is cheap. None while it has something to do for others whenever it waits: then it parks,
+    /// and does it.
+    pub looks: Cell<u32>,
+    /// Shorter messages than this are received at once, if they are there or come with a look: none in virtual time.
     pub at_once_below: u64,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     pub fruitless: Cell<u32>,
@@ -57,7 +58,6 @@ impl Lane {
         let parks_first = fabric.caps().cheap_park;
         // In virtual time it makes a difference what waits for what.
         let looks = match fabric.caps() {
-            Caps { cheap_park: true, .. } => 0,
             _ if fabric.virtual_time().is_some() => 0,
             Caps { own_cores: true, .. } => LOOKS,
             _ => 1,
@@ -75,7 +75,7 @@ impl Lane {
             circle: OnceCell::new(),
             boards: Rc::default(),
             parks_first,
-            looks,
+            looks: Cell::new(looks),
             at_once_below,
             fruitless: Cell::new(0),
             lookout: OnceCell::new(),
@@ -88,6 +88,24 @@ impl Lane {
     #[inline]
     pub fn fabric(&self) -> &dyn Fabric {
         &*self.fabric
+    }
+
+    /// From now on this is served in every round of a wait.
+    pub fn offer(&self, service: Rc<dyn Service>) {
+        self.services.offer(service);
+        self.choose_looks();
+    }
+
+    /// No longer.
+    pub fn end_service(&self, service: &Rc<dyn Service>) {
+        self.services.end(service);
+        self.choose_looks();
+    }
+
+    fn choose_looks(&self) {
+        if self.parks_first && self.at_once_below > 0 {
+            self.looks.set(if self.services.any() { 0 } else { 1 });
+        }
     }
 
     /// One round of a wait.

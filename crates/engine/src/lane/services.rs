@@ -50,6 +50,11 @@ impl Services {
         self.any.set(!offered.is_empty());
     }
 
+    /// There are some.
+    pub fn any(&self) -> bool {
+        self.any.get()
+    }
+
     /// In a round of a wait: does what somebody wants.
     #[inline]
     pub fn serve(&self, fabric: &dyn Fabric, rounds: u32) -> Served {

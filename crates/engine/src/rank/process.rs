@@ -186,12 +186,12 @@ impl Rank {
 
     /// From now on this is served in every round of a wait.
     pub fn offer_service(&self, service: Rc<dyn Service>) {
-        self.lane.services.offer(service);
+        self.lane.offer(service);
     }
 
     /// No longer.
     pub fn end_service(&self, service: &Rc<dyn Service>) {
-        self.lane.services.end(service);
+        self.lane.end_service(service);
     }
 
     /// Handles letters and moves what waits; returns how much was done. Never waits.

@@ -174,7 +174,7 @@ impl Rank {
     /// that another, who has gone on, has given up. Whoever asks it for something does it otherwise.
     pub fn close_window(&self, window: &Window) {
         if let Some(clerk) = &window.clerk {
-            self.lane.services.end(clerk);
+            self.lane.end_service(clerk);
         }
     }
 

@@ -249,7 +249,7 @@ impl Rank {
     /// This rank does what others ask at its desk, from now on.
     pub(super) fn open_desk(&self, clerk: Clerk) -> Rc<dyn Service> {
         let clerk: Rc<dyn Service> = Rc::new(clerk);
-        self.lane.services.offer(Rc::clone(&clerk));
+        self.lane.offer(Rc::clone(&clerk));
         clerk
     }
 
