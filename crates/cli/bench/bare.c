@@ -3,6 +3,7 @@
  *   figure limit-written SIZE VALUE us      half of a round trip: one writes its data and copies them in, piece by piece; the other copies each out when a flag says that it is there
  *   figure limit-exchange SIZE VALUE us     both at the same time, each copies in all and then out, and reads what it has got
  *   figure limit-broadcast/8 SIZE VALUE us  eight members, four a process: one writes its data and copies them in, seven copy them out and read them. Data pass through eight places in turn
+ *   figure limit-broadcast-untouched/8 SIZE VALUE us  the same of data that nobody writes or reads but to copy them
  * Each writes where it has read last (but in broadcasts), so that lines are in its cache already.
  * usage: bare QUICK                                                                                 */
 #include "cores.h"
@@ -152,13 +153,15 @@ static double exchange(size_t size, int times, const struct form *form)
     return (now() - begin) / times;
 }
 
+static int is_touched;
+
 static double broadcast(size_t size, int times, const struct form *form)
 {
     double begin = now();
     for (int i = 0; i < times; i++, passed++) {
         char *place = places[passed % PLACES];
         if (me == 0) {
-            write_lines(size);
+            if (is_touched) write_lines(size);
             await_flag(&ends[1].taken, passed + 1 - PLACES);
             form->in(place, from, size);
             raise_flag(&ends[0].laid, ++laid);
@@ -167,7 +170,7 @@ static double broadcast(size_t size, int times, const struct form *form)
         }
         for (int member = 1 - me; member < MEMBERS / 2; member++) {
             form->out(into[member], place, size);
-            read_lines(into[member], size);
+            if (is_touched) read_lines(into[member], size);
         }
         raise_flag(&ends[me].taken, passed + 1);
     }
@@ -226,7 +229,8 @@ int main(int argc, char **argv)
         measure("limit-exchange", exchange, size, 0);
     }
     passed = 0;
-    for (size_t size = 8 << 10; size <= LARGEST; size *= 8) measure("limit-broadcast/8", broadcast, size, 1);
+    for (is_touched = 0; is_touched < 2; is_touched++)
+        for (size_t size = 8 << 10; size <= LARGEST; size *= 8) measure(is_touched ? "limit-broadcast/8" : "limit-broadcast-untouched/8", broadcast, size, 1);
     if (me == 1) _exit(0);
     int status = 0;
     waitpid(child, &status, 0);

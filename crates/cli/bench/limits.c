@@ -5,6 +5,7 @@
  *                                                combinations of: as a whole or in pieces, in one place of the sender's or eight in turn, or where the letter lay that is answered, with hints to the caches or without
  *   figure limit-cross-memory/one SIZE VALUE us  half of a round trip of two processes by one copy: the sender raises a flag, the receiver reads its memory (process_vm_readv)
  *   figure limit-cross-memory/both SIZE VALUE us the same, but the receiver reads one half only, and the sender writes the other meanwhile (process_vm_writev)
+ *   figure limit-cross-memory/exchange SIZE VALUE us  both write their data, read each other's (process_vm_readv) and what they have got, at the same time
  * usage: limits QUICK                                                                                 */
 #include "cores.h"
 #include <errno.h>
@@ -183,6 +184,24 @@ static double across(size_t size, int letters, int both)
     return (now() - begin) / letters / 2;
 }
 
+/* Seconds of an exchange; both processes call it. */
+static double exchange_across(size_t size, int times)
+{
+    struct end *mine = &ends[me], *theirs = &ends[1 - me];
+    double begin = now();
+    for (int i = 0; i < times; i++) {
+        for (size_t at = 0; at < size; at += LINE) from[at]++;
+        raise_flag(&mine->raised);
+        await_flag(&theirs->raised, ++seen_raised);
+        read_theirs(0, size);
+        raise_flag(&mine->written);
+        for (size_t at = 0; at < size; at += LINE) (void)*(volatile char *)&into[at];
+        /* Until the other one has read all, its data stay as they are. */
+        await_flag(&theirs->written, ++seen_written);
+    }
+    return (now() - begin) / times;
+}
+
 static double least(double a, double b)
 {
     return a < b ? a : b;
@@ -219,6 +238,9 @@ static void be_one_of_two(void)
             if (atomic_load(&ends[0].failure) || atomic_load(&ends[1].failure)) return;
             print(both ? "limit-cross-memory/both" : "limit-cross-memory/one", size, best);
         }
+    double best = 1e9;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) best = least(best, exchange_across(LARGEST, letters / 10 + 1));
+    print("limit-cross-memory/exchange", LARGEST, best);
 }
 
 /* The limits of two processes; the status of this one. */

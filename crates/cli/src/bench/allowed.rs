@@ -7,9 +7,10 @@ use super::run::Run;
 const HELD: &[(&str, u32, &[&str])] = &[
     ("latency", 2, &["limit-two-copies", "limit-cross-memory/one", "limit-cross-memory/both"]),
     ("latency-written", 2, &["limit-written"]),
-    ("exchange", 2, &["limit-exchange"]),
+    ("exchange", 2, &["limit-exchange", "limit-cross-memory/exchange"]),
     ("allgather-written", 2, &["limit-exchange"]),
     ("alltoall-written", 2, &["limit-exchange"]),
+    ("bcast", 8, &["limit-broadcast-untouched/8"]),
     ("bcast-written", 8, &["limit-broadcast/8"]),
 ];
 
