@@ -96,6 +96,8 @@ impl Transfer {
 impl Core {
     pub fn new(fabric: &dyn Fabric, tuning: Tuning) -> Core {
         let nodes = fabric.nodes();
+        // Those with memories of their own, among which are some that are yet to come, keep nothing together.
+        let keep_together = if fabric.caps().maps_shared { 1 } else { nodes };
         Core {
             choice: Choice::new(&tuning, fabric.caps()),
             tuning,
@@ -105,7 +107,7 @@ impl Core {
             direct: Direct::default(),
             raw: Box::default(),
             messages: Slab::new(),
-            spares: Spares::of_one_of(nodes, fabric.budget().limit()),
+            spares: Spares::of_one_of(keep_together, fabric.budget().limit()),
             requests: Slab::new(),
             awaited: Awaited::default(),
             blocked: Vec::new(),

@@ -24,10 +24,10 @@ impl Spares {
     /// Bytes that a rank keeps at most: 64 bodies of a page.
     const MOST_BYTES: usize = 256 << 10;
 
-    /// Bytes that all ranks keep at most: fibers may be many thousands, in one process.
+    /// Bytes that all ranks of a process keep at most: fibers may be many thousands.
     const MOST_BYTES_OF_ALL: usize = 16 << 20;
 
-    /// Those of one of so many ranks. It keeps nothing where memory is limited: it would not be booked.
+    /// Those of one of so many ranks of a process. It keeps nothing where memory is limited: it would not be booked.
     pub fn of_one_of(ranks: u32, limit: usize) -> Spares {
         let share = Spares::MOST_BYTES_OF_ALL / ranks.max(1) as usize;
         let room = Spares::MOST_BYTES.min(share);
