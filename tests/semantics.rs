@@ -37,7 +37,7 @@ fn ranks_that_share_a_core_receive_what_comes_when_others_have_run_and_wait_for_
 
 #[test]
 fn bursts_of_messages_before_their_receives_take_memory_once() {
-    on("process", 2, program("early_bursts.c")).run().expect_success().expect_output("no errors\n");
+    on("process", 2, &program("early_bursts.c")).run().expect_success().expect_output("no errors\n");
 }
 
 #[test]
