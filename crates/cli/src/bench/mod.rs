@@ -13,6 +13,7 @@ mod document;
 mod figure;
 mod instructions;
 mod machine;
+mod paired;
 mod plot;
 mod progress;
 mod rounds;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::allowed;
 use super::figure::Figure;
+use super::paired::{Paired, paired};
 use super::run::{Missing, Run};
 use super::runs::Runs;
 use super::table::{Standing, standing};
@@ -82,6 +83,8 @@ fn of_several(runs: &[Run]) -> String {
         _ = writeln!(text, "  ahead in {}", tally(lines.iter().map(Line::ahead)));
         if has_medians {
             _ = writeln!(text, "  by the medians in {}", tally(lines.iter().map(Line::ahead_by_medians)));
+            let ahead = lines.iter().filter(|line| line.paired.is_some_and(|at| at.ratio >= 1.0)).count();
+            _ = writeln!(text, "  round by round, by the median of all: ahead in {ahead} of {}", lines.len());
         }
         for line in lines.iter().filter(|line| !line.is_always_ahead()) {
             let ratios = line.ratios(&Standing::text);
@@ -94,6 +97,7 @@ fn of_several(runs: &[Run]) -> String {
             if has_medians {
                 let ratios = line.ratios(&|at| format!("{:.2}", at.by_medians));
                 _ = write!(text, ", by the medians in {} ({ratios})", line.ahead_by_medians().text());
+                _ = line.paired.map_or(Ok(()), |at| write!(text, ", {}", at.text()));
             }
             let limits: Vec<Option<f64>> =
                 runs.iter().map(|run| beside_limit(run, run.same(line.figure)?, ours)).collect();
@@ -164,6 +168,8 @@ fn tally(shares: impl Iterator<Item = Share>) -> String {
 struct Line<'r> {
     figure: &'r Figure,
     standings: Vec<Option<Standing>>,
+    /// Where it stands in the rounds of all runs.
+    paired: Option<Paired>,
 }
 
 impl Line<'_> {
@@ -199,7 +205,7 @@ fn lines<'r>(runs: &'r [Run], ours: &str) -> Vec<Line<'r>> {
         for figure in &run.figures {
             let Some(standing) = standing(run, figure, ours) else { continue };
             let known = lines.iter().position(|line| line.figure.is_same(figure)).unwrap_or_else(|| {
-                lines.push(Line { figure, standings: vec![None; runs.len()] });
+                lines.push(Line { figure, standings: vec![None; runs.len()], paired: paired(runs, figure, ours) });
                 lines.len() - 1
             });
             lines[known].standings[at] = Some(standing);
@@ -314,7 +320,8 @@ mod tests {
         let expected = format!(
             "3 runs: {when}, {when}, {when}; the tables are those of the first\n\
              corelace process: 2 lines\n  ahead in 3 of 3 runs: 1, 1 of 3: 1\n  by the medians in 3 of 3 runs: 1, 2 of 3: 1\n  \
-             behind: latency 2 KiB on 2 ranks, ahead in 1 of 3 (2.00, 0.50~, 0.80), by the medians in 2 of 3 (2.00, 2.00, 0.80)\n\
+             round by round, by the median of all: ahead in 2 of 2\n  \
+             behind: latency 2 KiB on 2 ranks, ahead in 1 of 3 (2.00, 0.50~, 0.80), by the medians in 2 of 3 (2.00, 2.00, 0.80), round by round 2.00, ahead in 5 of 9\n\
              targets: 1\n  met in 3 of 3 runs: 1\n  met: latency 8 KiB on 2 ranks: process 1.3 x best other, met in 3 of 3\n"
         );
         assert_eq!(text, expected);
@@ -336,7 +343,7 @@ mod tests {
         let limit = figure("limit-two-copies", 8192, 1, &[(OURS, &[1.0])]);
         let one = run(vec![limit, aimed(1.25, 1.17)]);
         let text = several(vec![one.clone(), run(vec![aimed(1.25, 1.17)])]);
-        let behind = "behind: latency 8 KiB on 2 ranks, ahead in 0 of 2 (0.94, 0.94), by the medians in 0 of 2 (0.94, 0.94), at 1.25, - x what the machine allows\n";
+        let behind = "behind: latency 8 KiB on 2 ranks, ahead in 0 of 2 (0.94, 0.94), by the medians in 0 of 2 (0.94, 0.94), round by round 0.94, ahead in 0 of 2, at 1.25, - x what the machine allows\n";
         let missed = "missed: latency 8 KiB on 2 ranks: process 1.3 x best other, met in 0 of 2, which asks for 0.90, - x what the machine allows\n";
         assert!(text.contains(behind) && text.contains(missed), "{text}");
         let text = of_one(&one);
