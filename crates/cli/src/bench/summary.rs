@@ -205,7 +205,11 @@ fn lines<'r>(runs: &'r [Run], ours: &str) -> Vec<Line<'r>> {
         for figure in &run.figures {
             let Some(standing) = standing(run, figure, ours) else { continue };
             let known = lines.iter().position(|line| line.figure.is_same(figure)).unwrap_or_else(|| {
-                lines.push(Line { figure, standings: vec![None; runs.len()], paired: paired(runs, figure, ours) });
+                lines.push(Line {
+                    figure,
+                    standings: vec![None; runs.len()],
+                    paired: paired(runs, figure, ours),
+                });
                 lines.len() - 1
             });
             lines[known].standings[at] = Some(standing);
