@@ -45,12 +45,12 @@ fn a_quick_benchmark_gives_figures_as_json() {
 
 #[test]
 fn the_machines_limits_are_measured_by_whoever_comes_first() {
-    // A line, four copies, three sizes by two copies, six sizes across by one and by both; six sizes of written data one way and both, three broadcasts.
+    // A line, four copies, three sizes by two copies, six sizes across by one and by both, and an exchange; six sizes of written data one way and both, three broadcasts of these and of others.
     for ranks in ["process", "fiber"] {
         let contestant = format!("corelace {ranks}");
         gives_figures(
             &["p2p", "--only", "limit", "--ranks", ranks],
-            1 + 4 + 3 + 6 * 2 + 6 * 2 + 3,
+            1 + 4 + 3 + 6 * 2 + 1 + 6 * 2 + 3 * 2,
             &[&contestant],
         );
     }
