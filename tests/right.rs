@@ -16,6 +16,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("cancel_alone.c", "needs a pipe, and two ranks"),
     ("chip_windows.c", "needs a chip"),
     ("disagreement.c", "its counts disagree"),
+    ("early_bursts.c", "counts pages, of which checks take some"),
     ("files_errors.c", "makes mistakes with files on purpose"),
     ("files_exchange.c", "needs a file, and another library"),
     ("files_faults.c", "needs a file, and a directory for journals"),
