@@ -164,7 +164,8 @@ fn several_runs_show_the_tables_of_the_first_and_in_how_many_we_are_ahead() {
         "{table}"
     );
     let expected = "corelace process: 2 lines\n  ahead in 3 of 3 runs: 1, 1 of 3: 1\n  by the medians in 3 of 3 runs: 1, 1 of 3: 1\n  \
-        behind: latency 8 B on 2 ranks, ahead in 1 of 3 (2.00, 0.80, 0.80), by the medians in 1 of 3 (2.00, 0.80, 0.80)\n";
+        round by round, by the median of all: ahead in 1 of 2\n  \
+        behind: latency 8 B on 2 ranks, ahead in 1 of 3 (2.00, 0.80, 0.80), by the medians in 1 of 3 (2.00, 0.80, 0.80), round by round 0.80, ahead in 2 of 6\n";
     assert!(table.contains(expected), "{table}");
     let target = "  missed: latency 8 KiB on 2 ranks: process 1.3 x best other, met in 0 of 3\n";
     assert!(table.contains(target), "{table}");
