@@ -137,6 +137,19 @@ fn perform(rank: &Rank, window: &Window, act: Act, target: u32, origin_of: i64) 
     }
 }
 
+/// By the short form, if that can be.
+fn lock(rank: &Rank, window: &Window, member: u32, exclusive: bool) {
+    if !rank.lock_at_once(window, member, exclusive) {
+        rank.lock_window(window, Some(member), exclusive, false).unwrap();
+    }
+}
+
+fn unlock(rank: &Rank, window: &Window, member: u32) {
+    if !rank.unlock_at_once(window, member) {
+        rank.unlock_window(window, Some(member)).unwrap();
+    }
+}
+
 /// One epoch of some kind, in which every rank does what it is told.
 fn epoch(rank: &Rank, window: &Window, kind: usize, mut act: impl FnMut(Option<u32>)) {
     let size = window.comm().size();
@@ -161,9 +174,9 @@ fn epoch(rank: &Rank, window: &Window, kind: usize, mut act: impl FnMut(Option<u
         }
         _ => {
             for member in 0..size {
-                rank.lock_window(window, Some(member), kind == 3, false).unwrap();
+                lock(rank, window, member, kind == 3);
                 act(Some(member));
-                rank.unlock_window(window, Some(member)).unwrap();
+                unlock(rank, window, member);
             }
         }
     }
@@ -380,8 +393,15 @@ fn what_is_near_and_in_one_piece_is_done_at_once_and_what_is_wrong_is_left_to_ot
             let done = rank.fetch_and_op_at_once(&window, (&word, &mut before), &long, (target, at), op);
             done.then(|| i64::from_ne_bytes(before))
         };
+        let swap = |target, at, expected: i64| {
+            let (expected, mut before) = (expected.to_ne_bytes(), [0; 8]);
+            let elements = (&word[..], &expected[..], &mut before[..]);
+            let done = rank.compare_and_swap_at_once(&window, elements, &long, (target, at));
+            done.then(|| i64::from_ne_bytes(before))
+        };
         let flush = |target| rank.flush_at_once(&window, target);
         let nothing_is_done = |target, at| {
+            assert!(swap(target, at, 0).is_none());
             assert!(!put(target, at) && get(target, at).is_none());
             assert!(!add(target, at, 1, sum) && !add(target, at, 3, sum) && fetch(target, at, sum).is_none());
         };
@@ -403,6 +423,12 @@ fn what_is_near_and_in_one_piece_is_done_at_once_and_what_is_wrong_is_left_to_ot
             assert!(!add(1, 0, 1, Builtin::NoOp) && !add(1, 0, 3, Builtin::NoOp) && !add(1, 0, 0, sum));
             assert!(fetch(1, 0, Builtin::NoOp) == Some(21) && fetch(1, 0, sum) == Some(21));
             assert!(get(1, 0) == Some(28));
+            assert!(swap(1, 1, 28).is_none(), "words are aligned");
+            assert!(swap(1, 0, 27) == Some(28) && swap(1, 0, 28) == Some(28) && swap(1, 0, 28) == Some(7));
+            let double = Datatype::basic(Basic::F64);
+            let elements = (&word[..], &word[..], &mut [0; 8][..]);
+            let done = rank.compare_and_swap_at_once(&window, elements, &double, (1, 0));
+            assert!(!done, "it is not defined on floating-point numbers");
             assert!(add(1, 8, 2, Builtin::Replace) && get(1, 16) == Some(7));
             assert!(flush(1));
             rank.unlock_window(&window, Some(1)).unwrap();
@@ -415,6 +441,102 @@ fn what_is_near_and_in_one_piece_is_done_at_once_and_what_is_wrong_is_left_to_ot
         rank.barrier(window.comm()).unwrap().wait().unwrap();
         rank.free_window(&window, None);
     });
+}
+
+#[test]
+fn a_lock_that_is_free_is_taken_at_once_and_any_other_case_is_left_to_others() {
+    on_way(0, 3, |rank| {
+        let comm = rank.dup(rank.world()).unwrap();
+        let backing = Backing::Allocated { bytes: 8, contiguous: false };
+        let window = rank.create_window(comm, backing, 1, None).unwrap();
+        let meet = || rank.barrier(window.comm()).unwrap().wait().unwrap();
+        let lock = |member, exclusive| rank.lock_at_once(&window, member, exclusive);
+        let unlock = |member| rank.unlock_at_once(&window, member);
+        match window.comm().rank() {
+            0 => {
+                assert!(!lock(0, true), "its own memory may be exposed");
+                assert!(!lock(3, true) && !lock(u32::MAX, false), "there is no such member");
+                assert!(!unlock(1), "it is not locked");
+                rank.lock_all(&window, false).unwrap();
+                assert!(!lock(1, false) && !unlock(1), "all are locked, and not one by one");
+                rank.unlock_all(&window).unwrap();
+                assert!(lock(1, false) && lock(2, true));
+                assert!(!lock(1, false) && !lock(2, true), "they are locked already");
+                assert!(rank.lock_all(&window, false).is_err(), "an epoch is open");
+                assert!(rank.put_at_once(&window, &[7], 1, 0) && rank.put_at_once(&window, &[7], 2, 0));
+                meet();
+                meet();
+                assert!(unlock(1) && !unlock(1) && unlock(2));
+                assert!(!rank.put_at_once(&window, &[7], 1, 0), "the epoch is over");
+                rank.lock_all(&window, false).unwrap();
+                meet();
+                meet();
+                rank.unlock_all(&window).unwrap();
+                rank.lock_window(&window, Some(1), false, true).unwrap();
+                assert!(!unlock(1), "it has no lock");
+                rank.unlock_window(&window, Some(1)).unwrap();
+                meet();
+                meet();
+            }
+            1 => {
+                meet();
+                assert!(!lock(2, true) && !lock(2, false), "it is locked alone");
+                meet();
+                meet();
+                assert!(!lock(2, true), "all are locked");
+                assert!(!lock(2, true), "all are locked");
+                assert!(lock(2, false), "all are locked, and shared");
+                assert!(unlock(2));
+                meet();
+                meet();
+                assert!(lock(2, true) && unlock(2), "whoever locked and failed has given back what it had");
+                meet();
+            }
+            _ => (0..6).for_each(|_| meet()),
+        }
+        rank.close_window(&window);
+        meet();
+        rank.free_window(&window, None);
+    });
+}
+
+/// A number that all add to by reading and writing, while they have its lock alone.
+#[test]
+fn what_is_done_under_a_lock_taken_at_once_is_seen_by_the_next() {
+    const TIMES: i64 = 500;
+    for way in [0, 1, 8] {
+        on_way(way, 6, |rank| {
+            let comm = rank.dup(rank.world()).unwrap();
+            let backing = Backing::Allocated { bytes: 8, contiguous: false };
+            let window = rank.create_window(comm, backing, 8, None).unwrap();
+            let look = || {
+                let mut number = [0; 8];
+                assert!(rank.get_at_once(&window, &mut number, 3, 0));
+                i64::from_ne_bytes(number)
+            };
+            for time in 0..TIMES {
+                lock(rank, &window, 3, true);
+                assert!(rank.put_at_once(&window, &(look() + 1).to_ne_bytes(), 3, 0));
+                unlock(rank, &window, 3);
+                if time % 8 == 0 {
+                    lock(rank, &window, 3, false);
+                    let seen = look();
+                    rank.poke().unwrap();
+                    assert_eq!(look(), seen, "nobody writes while others share the lock");
+                    unlock(rank, &window, 3);
+                }
+            }
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            lock(rank, &window, 3, false);
+            if rank.world().rank() != 3 {
+                assert_eq!(look(), 6 * TIMES, "way {way}");
+            }
+            unlock(rank, &window, 3);
+            rank.close_window(&window);
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            rank.free_window(&window, None);
+        });
+    }
 }
 
 #[test]

@@ -217,9 +217,11 @@ fn is_quick(function: &Function) -> bool {
     const ROOTED: [&str; 4] = ["MPI_Bcast", "MPI_Gather", "MPI_Scatter", "MPI_Reduce"];
     const PREFIXES: [&str; 2] = ["MPI_Scan", "MPI_Exscan"];
     const MEETINGS: [&str; 4] = ["MPI_Barrier", "MPI_Allreduce", "MPI_Allgather", "MPI_Alltoall"];
-    const WINDOWS: [&str; 5] = ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Win_flush"];
+    const WINDOWS: [&str; 6] =
+        ["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Win_flush"];
+    const LOCKS: [&str; 2] = ["MPI_Win_lock", "MPI_Win_unlock"];
     let name = &function.name.as_str();
-    [&MESSAGES[..], &WINDOWS, &ROOTED, &PREFIXES, &MEETINGS].iter().any(|names| names.contains(name))
+    [&MESSAGES[..], &WINDOWS, &LOCKS, &ROOTED, &PREFIXES, &MEETINGS].iter().any(|names| names.contains(name))
 }
 
 /// The body of an entry point that tries that form first. One that sends and receives may have sent when it finds that it cannot receive at once: it says so by its destination, which

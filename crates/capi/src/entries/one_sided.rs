@@ -60,7 +60,19 @@ pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, or
 pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Compare_and_swap"), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
+        if let Some(state) = call::quick(call::entry!("MPI_Compare_and_swap")) && crate::imp::quick::mpi_compare_and_swap(state, origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win))
+    }
+}
+
+/// Any call of `MPI_Compare_and_swap`.
+#[inline(never)]
+unsafe fn any_MPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Compare_and_swap", under: 1), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let target_rank = RankArg { name: "target_rank", value: target_rank };
             let win = call.window("win", win)?;
@@ -591,7 +603,19 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_info(win: MPI_Win, info_used: *mut 
 /// `MPI_Win_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> c_int {
-    call::run(call::entry!("MPI_Win_lock"), Scope::Win(win), move || [lock_type.word(), rank.word(), assert.word(), win.word()], |call| {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Win_lock")) && crate::imp::quick::mpi_win_lock(state, lock_type, rank, assert, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Win_lock(lock_type, rank, assert, win))
+    }
+}
+
+/// Any call of `MPI_Win_lock`.
+#[inline(never)]
+unsafe fn any_MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> c_int {
+    call::run(call::entry!("MPI_Win_lock", under: 1), Scope::Win(win), move || [lock_type.word(), rank.word(), assert.word(), win.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let win = call.window("win", win)?;
             crate::imp::epochs::mpi_win_lock(call, lock_type, rank, assert, &win)
@@ -700,7 +724,19 @@ pub unsafe extern "C-unwind" fn PMPI_Win_test(win: MPI_Win, flag: *mut c_int) ->
 /// `MPI_Win_unlock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_unlock(rank: c_int, win: MPI_Win) -> c_int {
-    call::run(call::entry!("MPI_Win_unlock"), Scope::Win(win), move || [rank.word(), win.word()], |call| {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        if let Some(state) = call::quick(call::entry!("MPI_Win_unlock")) && crate::imp::quick::mpi_win_unlock(state, rank, win) {
+            return MPI_SUCCESS;
+        }
+        call::left_to(any_MPI_Win_unlock(rank, win))
+    }
+}
+
+/// Any call of `MPI_Win_unlock`.
+#[inline(never)]
+unsafe fn any_MPI_Win_unlock(rank: c_int, win: MPI_Win) -> c_int {
+    call::run(call::entry!("MPI_Win_unlock", under: 1), Scope::Win(win), move || [rank.word(), win.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let win = call.window("win", win)?;
             crate::imp::epochs::mpi_win_unlock(call, rank, &win)

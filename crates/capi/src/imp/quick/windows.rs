@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 use engine::Builtin;
 
 use super::block::Block;
+use crate::abi::constants::{MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED};
 use crate::abi::types::*;
 use crate::handles::Type;
 use crate::process::State;
@@ -119,6 +120,60 @@ pub(crate) unsafe fn mpi_fetch_and_op(
     // SAFETY: the contract of `convert`, and they do not overlap.
     let both = unsafe { (input.given(1), fetched.room(1)) };
     state.rank().fetch_and_op_at_once(window, both, &datatype.datatype, aim, op)
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "those of MPI_Compare_and_swap")]
+pub(crate) unsafe fn mpi_compare_and_swap(
+    state: &State,
+    origin_addr: *const c_void,
+    compare_addr: *const c_void,
+    result_addr: *mut c_void,
+    datatype: MPI_Datatype,
+    target_rank: c_int,
+    target_disp: MPI_Aint,
+    win: MPI_Win,
+) -> bool {
+    let Some(desired) = Block::of(state, origin_addr, 1, datatype) else { return false };
+    let Some(expected) = Block::of(state, compare_addr, 1, datatype) else { return false };
+    let Some(fetched) = desired.to_target(result_addr) else { return false };
+    let Some(datatype) = state.types.used(datatype) else { return false };
+    let Some(window) = state.windows.look(win) else { return false };
+    if !expected.is_apart(fetched.address, fetched.bytes) {
+        return false;
+    }
+    let aim = (target_rank as u32, target_disp as i64);
+    // SAFETY: the contract of `convert`, and what is written overlaps nothing.
+    let elements = unsafe { (desired.given(1), expected.given(1), fetched.room(1)) };
+    state.rank().compare_and_swap_at_once(window, elements, &datatype.datatype, aim)
+}
+
+/// # Safety
+/// None is needed: it is called as the others are.
+#[inline(always)]
+pub(crate) unsafe fn mpi_win_lock(
+    state: &State,
+    lock_type: c_int,
+    rank: c_int,
+    assert: c_int,
+    win: MPI_Win,
+) -> bool {
+    let is_exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
+    if assert != 0 || !(is_exclusive || lock_type == MPI_LOCK_SHARED) {
+        return false;
+    }
+    let Some(window) = state.windows.look(win) else { return false };
+    state.rank().lock_at_once(window, rank as u32, is_exclusive)
+}
+
+/// # Safety
+/// None is needed: it is called as the others are.
+#[inline(always)]
+pub(crate) unsafe fn mpi_win_unlock(state: &State, rank: c_int, win: MPI_Win) -> bool {
+    let Some(window) = state.windows.look(win) else { return false };
+    state.rank().unlock_at_once(window, rank as u32)
 }
 
 /// # Safety

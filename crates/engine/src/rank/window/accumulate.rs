@@ -513,7 +513,8 @@ fn is_integer(basic: Basic) -> bool {
 }
 
 /// What MPI_Compare_and_swap is defined on.
-fn is_comparable(basic: Basic) -> bool {
+#[inline]
+pub(super) fn is_comparable(basic: Basic) -> bool {
     let is_narrow = matches!(basic, Basic::I8 | Basic::U8 | Basic::I16 | Basic::U16);
     is_narrow || is_integer(basic) || matches!(basic, Basic::Bool | Basic::Byte | Basic::Logical { .. })
 }

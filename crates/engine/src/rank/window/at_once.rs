@@ -5,7 +5,7 @@
 
 use crate::rank::Rank;
 use crate::rank::window::Window;
-use crate::rank::window::accumulate::{What, act_of, width_of};
+use crate::rank::window::accumulate::{What, act_of, is_comparable, width_of};
 use crate::rank::window::errand::PIECE;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::memory::place::{Act, Near, word_of, write_word};
@@ -63,6 +63,22 @@ impl Rank {
         let Some(act) = act_of(op, basic) else { return false };
         let Some(near) = self.near_at_once(window, target, displacement, input.len()) else { return false };
         let before = self.change_at_once(window, basic, (target, near), act, word_of(input));
+        before.inspect(|before| write_word(*before, fetched)).is_some()
+    }
+
+    /// Replaces one element by another if it is what is expected; `fetched` gets what it was.
+    #[inline(always)]
+    pub fn compare_and_swap_at_once(
+        &self,
+        window: &Window,
+        (desired, expected, fetched): (&[u8], &[u8], &mut [u8]),
+        datatype: &Datatype,
+        (target, displacement): (u32, i64),
+    ) -> bool {
+        let Some(basic) = datatype.element().filter(|basic| is_comparable(*basic)) else { return false };
+        let Some(near) = self.near_at_once(window, target, displacement, desired.len()) else { return false };
+        let act = Act::ReplaceIf(word_of(expected));
+        let before = self.change_at_once(window, basic, (target, near), act, word_of(desired));
         before.inspect(|before| write_word(*before, fetched)).is_some()
     }
 

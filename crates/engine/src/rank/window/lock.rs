@@ -92,6 +92,57 @@ impl Rank {
         self.let_others_run(window)
     }
 
+    /// Locks a member that nobody has in the way, in a window that is not locked or by member; false, and nothing is done, otherwise.
+    #[inline(always)]
+    pub fn lock_at_once(&self, window: &Window, member: u32, exclusive: bool) -> bool {
+        let (epochs, access) = (&window.epochs, window.epochs.access.get());
+        let Some(open) = window.targets.get(member as usize).map(|target| &target.open) else { return false };
+        let may_begin = matches!(access, Access::Nothing | Access::Locked) && open.way() == Way::Closed;
+        if !may_begin || member == window.comm.rank() || self.lane.is_watched() {
+            return false;
+        }
+        let Some(ground) = &window.ground else { return false };
+        let word = &ground.control(member).lock;
+        let (taken, way) = match exclusive {
+            true => (words::take_exclusive(word, &ground.control(0).all), Way::Exclusive),
+            false => (words::take_shared(word), Way::Shared),
+        };
+        if taken {
+            if access == Access::Nothing {
+                epochs.enter(Access::Locked);
+            }
+            open.set(way);
+            epochs.locks.set(epochs.locks.get() + 1);
+        }
+        taken
+    }
+
+    /// Gives a lock of a member back, if nothing has to be waited for and nobody else's turn has come; false, and nothing is done, otherwise.
+    #[inline(always)]
+    pub fn unlock_at_once(&self, window: &Window, member: u32) -> bool {
+        let epochs = &window.epochs;
+        let Some(open) = window.targets.get(member as usize).map(|target| &target.open) else { return false };
+        if epochs.access.get() != Access::Locked || window.has_under_way.get() || self.lane.is_watched() {
+            return false;
+        }
+        let Some(ground) = &window.ground else { return false };
+        let (word, way) = (&ground.control(member).lock, open.way());
+        if !matches!(way, Way::Shared | Way::Exclusive) || !self.goes_on(window) {
+            return false;
+        }
+        if way == Way::Shared {
+            words::give_shared(word);
+        } else {
+            words::give_exclusive(word);
+        }
+        open.set(Way::Closed);
+        epochs.locks.set(epochs.locks.get() - 1);
+        if epochs.locks.get() == 0 {
+            epochs.enter(Access::Nothing);
+        }
+        true
+    }
+
     /// Locks all members, shared with others.
     pub fn lock_all(&self, window: &Window, unchecked: bool) -> Result<()> {
         window.epochs.may_begin()?;
@@ -151,20 +202,27 @@ impl Rank {
     pub fn flush_at_once(&self, window: &Window, member: u32) -> bool {
         let Some(target) = window.targets.get(member as usize) else { return false };
         let is_open = window.epochs.is_passive().is_ok() && window.epochs.allows(&target.open);
-        if !is_open || window.has_under_way.get() {
+        if !is_open || window.has_under_way.get() || !self.goes_on(window) {
             return false;
-        }
-        if self.lane.parks_first {
-            let looks = window.looks.get().wrapping_add(1);
-            if looks.is_multiple_of(TURN) {
-                return false;
-            }
-            window.looks.set(looks);
         }
         if window.stored.take() {
             window.set_in_order();
         }
         true
+    }
+
+    /// True unless it is the turn of others: then a form that can let them run is to do it.
+    #[inline(always)]
+    fn goes_on(&self, window: &Window) -> bool {
+        if !self.lane.parks_first {
+            return true;
+        }
+        let looks = window.looks.get().wrapping_add(1);
+        let goes_on = !looks.is_multiple_of(TURN);
+        if goes_on {
+            window.looks.set(looks);
+        }
+        goes_on
     }
 
     /// A rank may look at memory again and again until another has changed it, by calls that never wait (MPI section 12.7.3). Where the other has no core of its own
