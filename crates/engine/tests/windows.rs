@@ -372,6 +372,59 @@ fn words_and_rows_that_meet_lose_nothing() {
     }
 }
 
+/// Rows that share a line with the state of a desk, that have lines of their own there, and that do not fit, for a target that waits in the library.
+#[test]
+fn rows_of_any_length_are_moved_and_added_up_by_a_target_that_waits() {
+    const MOST: usize = 70_000;
+    for way in [0, 5, 9, 10] {
+        on_way(way, 2, |rank| {
+            let mut own = vec![0_u64; MOST / 8];
+            let comm = rank.dup(rank.world()).unwrap();
+            // SAFETY: the memory outlives the window.
+            let memory = unsafe { Exposed::new(own.as_mut_ptr().cast(), MOST) };
+            let window = rank.create_window(comm, Backing::Given(memory), 1, None).unwrap();
+            let (byte, long) = (Datatype::basic(Basic::Byte), Datatype::basic(Basic::U64));
+            for len in
+                [1, 8, 16, 24, 31, 32, 33, 40, 64, 65, 1000, 4064, 4095, 4096, 4097, 10_000, 65_536, MOST]
+            {
+                if window.comm().rank() == 0 {
+                    let given: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
+                    let get = || {
+                        let mut taken = vec![0_u8; len];
+                        // SAFETY: as long as the call.
+                        let into = unsafe { RecvBuffer::new(taken.as_mut_ptr(), len as u64, &byte) };
+                        let aim = Aim { target: 1, displacement: 0, count: len as u64, datatype: &byte };
+                        rank.get(&window, &into, &aim).unwrap();
+                        taken
+                    };
+                    rank.lock_window(&window, Some(1), false, false).unwrap();
+                    // SAFETY: as above.
+                    let from = unsafe { SendBuffer::new(given.as_ptr(), len as u64, &byte) };
+                    let aim = Aim { target: 1, displacement: 0, count: len as u64, datatype: &byte };
+                    rank.put(&window, &from, &aim).unwrap();
+                    assert_eq!(get(), given, "{len} bytes put, way {way}");
+                    let count = len as u64 / 8;
+                    // SAFETY: as above.
+                    let from = unsafe { SendBuffer::new(given.as_ptr(), count, &long) };
+                    let aim = Aim { target: 1, displacement: 0, count, datatype: &long };
+                    rank.accumulate(&window, Some(&from), None, &aim, Builtin::Sum).unwrap();
+                    let mut twice = given.clone();
+                    for word in twice.chunks_exact_mut(8) {
+                        let number = u64::from_ne_bytes(word.try_into().unwrap());
+                        word.copy_from_slice(&number.wrapping_mul(2).to_ne_bytes());
+                    }
+                    assert_eq!(get(), twice, "{count} numbers added, way {way}");
+                    rank.unlock_window(&window, Some(1)).unwrap();
+                }
+                rank.barrier(window.comm()).unwrap().wait().unwrap();
+            }
+            rank.close_window(&window);
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            rank.free_window(&window, None);
+        });
+    }
+}
+
 #[test]
 fn what_is_near_and_in_one_piece_is_done_at_once_and_what_is_wrong_is_left_to_others() {
     on_way(0, 2, |rank| {

@@ -88,7 +88,7 @@ fn file_limit() -> u64 {
 }
 
 /// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 
 fn format_word(ranks: u32, lanes: u32) -> u64 {
     u64::from(u32::from_be_bytes(*b"clce")) << 32 | VERSION << 24 | u64::from(lanes) << 20 | u64::from(ranks)

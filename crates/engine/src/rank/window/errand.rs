@@ -27,7 +27,7 @@ const EAGER: u32 = 160;
 /// Bytes up to which the target fetches what was there before.
 const FETCHED: usize = 64;
 /// Bytes up to which it moves data: more are moved faster by the system, which copies them once.
-const MOVED: usize = 1024;
+const MOVED: usize = DATA;
 
 /// Bytes that it fetches at once. A multiple of the size of every element that it combines.
 pub(super) const PIECE: usize = 64 << 10;
@@ -173,11 +173,11 @@ impl Service for Clerk {
 
 impl Clerk {
     /// False if it cannot be done now.
-    fn fulfil(&self, fabric: &dyn Fabric, errand: Errand, data: &mut [u8; DATA]) -> bool {
+    fn fulfil(&self, fabric: &dyn Fabric, errand: Errand, data: &mut [u8]) -> bool {
         let len = errand.len as usize;
         let is_inside = errand.at.checked_add(u64::from(errand.len)).is_some_and(|end| end <= self.bytes);
         let fits =
-            |wish: &Wish| len <= if matches!(wish, Wish::AccumulateFrom { .. }) { PIECE } else { DATA };
+            |wish: &Wish| len <= if matches!(wish, Wish::AccumulateFrom { .. }) { PIECE } else { data.len() };
         let Some(wish) = Wish::decode(errand.what).filter(|wish| is_inside && fits(wish)) else {
             return false;
         };
@@ -189,8 +189,8 @@ impl Clerk {
                 };
                 return self.fetch_and_combine(fabric, (place, len), source, kernel);
             }
-            Wish::Put => place.store(&data[..len]),
-            Wish::Get => place.fetch(&mut data[..len]),
+            Wish::Put => place.store_from_afar(&data[..len]),
+            Wish::Get => place.fetch_for_afar(&mut data[..len]),
             Wish::Accumulate { op, basic, fetch } => {
                 let Some(kernel) = op.kernel(basic) else { return false };
                 return self.alone(|| {
@@ -274,7 +274,7 @@ impl Rank {
         if !desk.take() {
             return Ok(false);
         }
-        desk.ask(Errand { what, len: len as u32, at: at as u64 }, parts);
+        desk.ask(Errand { what, len: len as u32, at: at as u64 }, parts, answer.len());
         for look in 0..PATIENCE {
             if desk.is_done() {
                 desk.leave(answer);

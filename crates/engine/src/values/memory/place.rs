@@ -40,6 +40,18 @@ impl Near {
         unsafe { processor::copy_short(self.0, into.as_mut_ptr(), into.len()) };
     }
 
+    /// Copies bytes, which another core has written, to here.
+    pub fn store_from_afar(self, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe { processor::copy_across(bytes.as_ptr(), self.0, bytes.len()) };
+    }
+
+    /// Copies bytes from here to where another core has read, and will.
+    pub fn fetch_for_afar(self, into: &mut [u8]) {
+        // SAFETY: as above.
+        unsafe { processor::copy_across(self.0, into.as_mut_ptr(), into.len()) };
+    }
+
     /// Copies bytes from here to the first ones of a buffer that lies in one piece.
     #[inline]
     pub fn load(self, into: &RecvBuffer, len: usize) {
