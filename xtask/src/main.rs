@@ -43,7 +43,8 @@ usage: cargo xtask <command>
                           MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
   size [--prefix DIR]     what the library, the core for a chip, an idle process and an idle fiber take, each against its budget
   races                   programs with threads, and the library, under the thread sanitizer
-  ci [STEP…]              format, generated files, clippy, test, sizes, conformance, chaos, fuzz targets, loom models, sanitizers
+  ci [STEP…] [--within MINUTES]
+                          format, generated files, clippy, test, sizes, conformance, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
