@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONGS = 4000, DONE = LONGS - 1 };
+/* LONG_ROW is one of which a target does a part if it is there. */
+enum { LONG_ROW = 9000, LONGS = 4000 + LONG_ROW, DONE = LONGS - 1 };
 
 /* Every kind of passive call, once with each kind of lock. */
 static void reach(MPI_Win win)
 {
-    long five = 5, one = 1, seven = 7, was = -1, row[1000];
-    for (int i = 0; i < 1000; i++) row[i] = i;
+    long five = 5, one = 1, seven = 7, was = -1, row[LONG_ROW];
+    for (int i = 0; i < LONG_ROW; i++) row[i] = i;
     MPI_Win_lock_all(0, win);
     MPI_Put(&five, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
     MPI_Win_flush(1, win);
@@ -31,6 +32,13 @@ static void reach(MPI_Win win)
     MPI_Get(&was, 1, MPI_LONG, 1, 1000, 1, MPI_LONG, win);
     MPI_Win_flush(1, win);
     SAME(was, 999);
+    MPI_Accumulate(row, LONG_ROW, MPI_LONG, 1, 3500, LONG_ROW, MPI_LONG, MPI_SUM, win);
+    MPI_Win_flush(1, win);
+    for (int at = 0; at < LONG_ROW; at += LONG_ROW - 1) {
+        MPI_Get(&was, 1, MPI_LONG, 1, 3500 + at, 1, MPI_LONG, win);
+        MPI_Win_flush(1, win);
+        SAME(was, at);
+    }
     MPI_Win_unlock_all(win);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
     MPI_Get(&was, 1, MPI_LONG, 1, 2999, 1, MPI_LONG, win);

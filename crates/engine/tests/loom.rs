@@ -259,6 +259,70 @@ fn an_errand_is_done_once_by_the_member_or_by_who_asked() {
     });
 }
 
+/// Elements of a member's, of which its origin changes one, and has it change the other, under the member's lock for accumulates; loom lets nobody touch one while another does.
+#[derive(Default)]
+struct Halves {
+    lock: AtomicU32,
+    desk: AtomicU32,
+    theirs: UnsafeCell<u32>,
+    ours: UnsafeCell<u32>,
+}
+
+impl Halves {
+    fn add(half: &UnsafeCell<u32>) {
+        // SAFETY: loom checks that nobody else has it.
+        half.with_mut(|half| unsafe { *half += 1 });
+    }
+}
+
+#[test]
+fn who_combines_under_the_lock_of_who_asked_is_as_alone_as_who_has_the_lock() {
+    model(|| {
+        let at = Arc::new(Halves::default());
+        let member = {
+            let at = at.clone();
+            thread::spawn(move || {
+                if words::is_asked(&at.desk) && words::begin(&at.desk) {
+                    Halves::add(&at.theirs);
+                    words::finish(&at.desk);
+                }
+            })
+        };
+        let other = {
+            let at = at.clone();
+            thread::spawn(move || {
+                if words::take_alone(&at.lock) {
+                    Halves::add(&at.theirs);
+                    Halves::add(&at.ours);
+                    words::give_alone(&at.lock);
+                    return 1;
+                }
+                0
+            })
+        };
+        until(|| words::take_alone(&at.lock));
+        assert!(words::take_desk(&at.desk));
+        words::ask(&at.desk);
+        Halves::add(&at.ours);
+        let mut withdrawn = false;
+        until(|| {
+            withdrawn = words::withdraw(&at.desk);
+            withdrawn || words::is_done(&at.desk)
+        });
+        words::leave_desk(&at.desk);
+        if withdrawn {
+            Halves::add(&at.theirs);
+        }
+        words::give_alone(&at.lock);
+        member.join().unwrap();
+        let expected = 1 + other.join().unwrap();
+        for half in [&at.theirs, &at.ours] {
+            // SAFETY: as above.
+            assert_eq!(half.with(|half| unsafe { *half }), expected);
+        }
+    });
+}
+
 /// A member's seat: a note with data that loom lets nobody write while another reads, and the turn that the member is done with.
 #[derive(Default)]
 struct Seat {

@@ -375,7 +375,7 @@ fn words_and_rows_that_meet_lose_nothing() {
 /// Rows that share a line with the state of a desk, that have lines of their own there, and that do not fit, for a target that waits in the library.
 #[test]
 fn rows_of_any_length_are_moved_and_added_up_by_a_target_that_waits() {
-    const MOST: usize = 70_000;
+    const MOST: usize = 300_000;
     for way in [0, 5, 9, 10] {
         on_way(way, 2, |rank| {
             let mut own = vec![0_u64; MOST / 8];
@@ -384,9 +384,10 @@ fn rows_of_any_length_are_moved_and_added_up_by_a_target_that_waits() {
             let memory = unsafe { Exposed::new(own.as_mut_ptr().cast(), MOST) };
             let window = rank.create_window(comm, Backing::Given(memory), 1, None).unwrap();
             let (byte, long) = (Datatype::basic(Basic::Byte), Datatype::basic(Basic::U64));
-            for len in
-                [1, 8, 16, 24, 31, 32, 33, 40, 64, 65, 1000, 4064, 4095, 4096, 4097, 10_000, 65_536, MOST]
-            {
+            let short = [1, 8, 16, 24, 31, 32, 33, 40, 64, 65, 1000, 4064, 4095, 4096, 4097, 10_000];
+            // From 48 KiB on the origin does a part of an accumulate.
+            let long_ones = [49_151, 49_152, 49_168, 65_536, 70_000, 98_304, 100_000, 196_608, MOST];
+            for len in short.into_iter().chain(long_ones) {
                 if window.comm().rank() == 0 {
                     let given: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
                     let get = || {
@@ -421,6 +422,50 @@ fn rows_of_any_length_are_moved_and_added_up_by_a_target_that_waits() {
             rank.close_window(&window);
             rank.barrier(window.comm()).unwrap().wait().unwrap();
             rank.free_window(&window, None);
+        });
+    }
+}
+
+/// Of such a row the target does a part, if it is there: one of them only waits, by turns, and the others are away now and then to add up rows of their own.
+#[test]
+fn long_rows_that_several_add_up_at_once_lose_nothing() {
+    const NUMBERS: usize = 40_000;
+    const TIMES: usize = 12;
+    let first_of = |time: usize, origin: usize| 1000 * time + origin;
+    for (way, ranks) in [0, 2, 3, 5, 9, 10].into_iter().flat_map(|way| [(way, 2), (way, 3)]) {
+        on_way(way, ranks as u32, |rank| {
+            let mut own = vec![0_i64; NUMBERS];
+            let comm = rank.dup(rank.world()).unwrap();
+            // SAFETY: the memory outlives the window.
+            let memory = unsafe { Exposed::new(own.as_mut_ptr().cast(), 8 * NUMBERS) };
+            let window = rank.create_window(comm, Backing::Given(memory), 8, None).unwrap();
+            let (me, long) = (window.comm().rank() as usize, Datatype::basic(Basic::Long));
+            let waits = |time: usize, rank: usize| time % ranks == rank;
+            let row = vec![1 + me as i64; NUMBERS];
+            for time in 0..TIMES {
+                let first = first_of(time, me);
+                let count = (NUMBERS - first) as u64;
+                // SAFETY: the row outlives the calls.
+                let from = unsafe { SendBuffer::new(row.as_ptr().cast(), count, &long) };
+                for target in (0..ranks as u32).filter(|_| !waits(time, me)) {
+                    rank.lock_window(&window, Some(target), false, false).unwrap();
+                    let aim = Aim { target, displacement: first as i64, count, datatype: &long };
+                    rank.accumulate(&window, Some(&from), None, &aim, Builtin::Sum).unwrap();
+                    rank.unlock_window(&window, Some(target)).unwrap();
+                }
+                rank.barrier(window.comm()).unwrap().wait().unwrap();
+            }
+            rank.close_window(&window);
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            rank.free_window(&window, None);
+            let reached = |number: usize, origin: usize| {
+                let is_added = |time: &usize| !waits(*time, origin) && first_of(*time, origin) <= number;
+                (0..TIMES).filter(is_added).count() * (1 + origin)
+            };
+            for (number, found) in own.iter().enumerate() {
+                let expected = (0..ranks).map(|origin| reached(number, origin)).sum::<usize>();
+                assert_eq!(*found, expected as i64, "number {number} of rank {me} of {ranks}, way {way}");
+            }
         });
     }
 }

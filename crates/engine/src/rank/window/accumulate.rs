@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::AtomicU32;
 
-use fabric::Width;
+use fabric::{PortalError, Width};
 
 use crate::progress::tables::watch::Access;
 use crate::rank::Rank;
@@ -113,7 +113,7 @@ impl Rank {
             let len = bytes as usize;
             let done = match (place, from.filter(|_| fetched.is_none() && op != Builtin::NoOp)) {
                 (Place::Far(_, _, at), Some(from)) if is_dense && len > DATA => {
-                    self.ask_to_fetch(window, aim.target, (what.op, what.basic), at, from)?
+                    self.accumulate_together(window, aim, (&place, at), &what, from)?
                 }
                 (Place::Far(_, _, at), _) if is_dense => {
                     let what = (what.wish(fetched.is_some()), at, len);
@@ -273,27 +273,43 @@ impl Rank {
             let part = at..range.end.min(at + piece);
             let bytes = &mut bytes[..part.len()];
             self.with_accumulate_lock(window, aim.target, what.width().is_some(), || {
-                self.load(place, aim.datatype, at as u64, bytes)?;
-                if let Some(before) = before.get_mut(part.clone()) {
-                    before.copy_from_slice(bytes);
-                }
-                if let Some(input) = input.get(part.clone()) {
-                    what.combine(input, bytes);
-                    self.store(place, aim.datatype, at as u64, bytes)?;
-                }
-                Ok(())
+                self.change_part(aim, place, what, part, input, before, bytes)
             })?;
         }
         Ok(())
     }
 
+    /// As many of them as there is room for, by one who has the lock.
+    #[allow(clippy::too_many_arguments, reason = "as above")]
+    pub(super) fn change_part(
+        &self,
+        aim: &Aim<'_>,
+        place: &Place,
+        what: &What,
+        part: Range<usize>,
+        input: &[u8],
+        before: &mut [u8],
+        room: &mut [u8],
+    ) -> core::result::Result<(), PortalError> {
+        let at = part.start as u64;
+        self.load(place, aim.datatype, at, room)?;
+        if let Some(before) = before.get_mut(part.clone()) {
+            before.copy_from_slice(room);
+        }
+        if let Some(input) = input.get(part) {
+            what.combine(input, room);
+            self.store(place, aim.datatype, at, room)?;
+        }
+        Ok(())
+    }
+
     /// Does something while nobody else accumulates at a target under its lock, nor by words, if that could be the same ones.
-    fn with_accumulate_lock(
+    pub(super) fn with_accumulate_lock(
         &self,
         window: &Window,
         target: u32,
         are_words: bool,
-        act: impl FnOnce() -> core::result::Result<(), fabric::PortalError>,
+        act: impl FnOnce() -> core::result::Result<(), PortalError>,
     ) -> Result<()> {
         let Some(ground) = &window.ground else { return self.with_far_lock(window, target, act) };
         let control = ground.control(target);

@@ -1,11 +1,11 @@
 //! Operations on memory that only the system could reach: the target does them itself, if it waits inside of the library anyway. Short ones lie on its desk, which takes a
-//! fraction of a system call; the data of a long accumulate it fetches, which is one copy by the system instead of two. What a desk is, and that nobody waits for a target that is not there, see
-//! [`desk`](crate::values::memory::desk).
+//! fraction of a system call; the data of a long accumulate it fetches (see [`together`](super::together)). What a desk is, and that nobody waits for a target that is not
+//! there, see [`desk`](crate::values::memory::desk).
 
 use alloc::rc::Rc;
 use core::cell::RefCell;
 
-use fabric::{Fabric, Key, MemoryKind, Node};
+use fabric::{Fabric, Key, Node};
 
 use crate::lane::services::Service;
 use crate::rank::Rank;
@@ -16,7 +16,7 @@ use crate::values::memory::desk::{DATA, Desk, Errand};
 use crate::values::memory::ground::Ground;
 use crate::values::memory::place::Near;
 use crate::values::memory::words;
-use crate::values::memory::{Kernel, SendBuffer, Staging};
+use crate::values::memory::{Kernel, Staging};
 use crate::values::op::Builtin;
 
 /// How often an origin looks whether it is done before it does it otherwise: for as long as a system call takes, or two.
@@ -43,10 +43,12 @@ pub(super) enum Wish {
         basic: Basic,
         fetch: bool,
     },
-    /// Combine with them what lies in the origin's memory, which the data says where.
+    /// Combine with them what lies in the origin's memory, which the data says where; `alone` if the origin has the lock for accumulates meanwhile, and keeps off
+    /// these bytes.
     AccumulateFrom {
         op: Builtin,
         basic: Basic,
+        alone: bool,
     },
     /// Replace them by the first half of the data, if they are the second.
     Swap,
@@ -54,7 +56,7 @@ pub(super) enum Wish {
 
 impl Wish {
     /// As a number; `None` if targets do not do that.
-    fn encode(self) -> Option<u32> {
+    pub fn encode(self) -> Option<u32> {
         Some(match self {
             Wish::Put => 0,
             Wish::Get => 1,
@@ -62,12 +64,15 @@ impl Wish {
             Wish::Accumulate { op, basic, fetch } => {
                 3 | u32::from(fetch) << 8 | (op as u32) << 16 | number_of(basic)? << 24
             }
-            Wish::AccumulateFrom { op, basic } => 4 | (op as u32) << 16 | number_of(basic)? << 24,
+            Wish::AccumulateFrom { op, basic, alone } => {
+                4 | u32::from(alone) << 8 | (op as u32) << 16 | number_of(basic)? << 24
+            }
         })
     }
 
     fn decode(number: u32) -> Option<Wish> {
-        let [kind, fetch, op, basic] = number.to_le_bytes();
+        let [kind, flag, op, basic] = number.to_le_bytes();
+        let flag = flag != 0;
         Some(match kind {
             0 => Wish::Put,
             1 => Wish::Get,
@@ -75,8 +80,8 @@ impl Wish {
             _ => {
                 let (op, basic) = (*OPS.get(usize::from(op))?, *BASICS.get(usize::from(basic))?);
                 match kind {
-                    3 => Wish::Accumulate { op, basic, fetch: fetch != 0 },
-                    _ => Wish::AccumulateFrom { op, basic },
+                    3 => Wish::Accumulate { op, basic, fetch: flag },
+                    _ => Wish::AccumulateFrom { op, basic, alone: flag },
                 }
             }
         })
@@ -126,16 +131,16 @@ fn number_of(basic: Basic) -> Option<u32> {
 
 /// Where the data of an errand lies that is too long for the desk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Source {
-    node: Node,
-    key: Key,
-    at: u64,
+pub(super) struct Source {
+    pub node: Node,
+    pub key: Key,
+    pub at: u64,
 }
 
 impl Source {
     const BYTES: usize = Key::BYTES + 16;
 
-    fn encode(&self) -> [u8; Source::BYTES] {
+    pub fn encode(&self) -> [u8; Source::BYTES] {
         let mut bytes = [0; Source::BYTES];
         bytes[..Key::BYTES].copy_from_slice(&self.key.to_bytes());
         bytes[Key::BYTES..][..8].copy_from_slice(&self.at.to_ne_bytes());
@@ -183,11 +188,11 @@ impl Clerk {
         };
         let place = self.memory.moved(errand.at as i64);
         match wish {
-            Wish::AccumulateFrom { op, basic } => {
+            Wish::AccumulateFrom { op, basic, alone } => {
                 let (Some(kernel), Some(source)) = (op.kernel(basic), Source::decode(data)) else {
                     return false;
                 };
-                return self.fetch_and_combine(fabric, (place, len), source, kernel);
+                return self.fetch_and_combine(fabric, (place, len), source, kernel, alone);
             }
             Wish::Put => place.store_from_afar(&data[..len]),
             Wish::Get => place.fetch_for_afar(&mut data[..len]),
@@ -226,11 +231,19 @@ impl Clerk {
         (place, len): (Near, usize),
         Source { node, key, at }: Source,
         kernel: Kernel,
+        is_alone: bool,
     ) -> bool {
         let mut room = self.fetched.borrow_mut();
         let room = room.get_or_insert_with(|| Staging::new(PIECE));
-        room.fill_now(fabric, node, &key, at as usize, len)
-            && self.alone(|| place.with_bytes(len, |bytes| kernel(&room.bytes()[..len], bytes)))
+        if !room.fill_now(fabric, node, &key, at as usize, len) {
+            return false;
+        }
+        let combine = || place.with_bytes(len, |bytes| kernel(&room.bytes()[..len], bytes));
+        if is_alone {
+            combine();
+            return true;
+        }
+        self.alone(combine)
     }
 
     /// Does something while nobody else accumulates here; false if somebody does.
@@ -275,6 +288,12 @@ impl Rank {
             return Ok(false);
         }
         desk.ask(Errand { what, len: len as u32, at: at as u64 }, parts, answer.len());
+        self.await_answer(desk, answer)
+    }
+
+    /// What comes of an errand: true with the answer, or false once it is taken back, since the target is not there.
+    #[inline]
+    pub(super) fn await_answer(&self, desk: &Desk, answer: &mut [u8]) -> Result<bool> {
         for look in 0..PATIENCE {
             if desk.is_done() {
                 desk.leave(answer);
@@ -285,36 +304,6 @@ impl Rank {
             }
         }
         self.stop_asking(desk, answer)
-    }
-
-    /// Has a target accumulate more than fits its desk: it fetches the data itself, piece by piece, which is one copy by the system instead of two. How many bytes it has done
-    /// before it was to be done otherwise.
-    pub(super) fn ask_to_fetch(
-        &self,
-        window: &Window,
-        target: u32,
-        (op, basic): (Builtin, Basic),
-        at: i64,
-        from: &SendBuffer,
-    ) -> Result<usize> {
-        let node = window.comm.node(target);
-        let len = from.bytes() as usize;
-        if len <= DATA || window.desks.is_empty() || from.contiguous().is_none() {
-            return Ok(0);
-        }
-        let Ok(key) = from.expose(self.fabric(), node, MemoryKind::Host) else { return Ok(0) };
-        let (wish, mut done) = (Wish::AccumulateFrom { op, basic }, 0);
-        while done < len {
-            let piece = (len - done).min(PIECE);
-            let source = Source { node: self.fabric().me(), key, at: done as u64 };
-            let errand = (wish, at + done as i64, piece);
-            if !self.ask(window, target, errand, [&source.encode(), &[]], &mut [])? {
-                break;
-            }
-            done += piece;
-        }
-        self.fabric().withdraw(key);
-        Ok(done)
     }
 
     /// Takes back what was asked; or waits for it, if it is being done.
@@ -345,8 +334,10 @@ mod tests {
                     let wish = Wish::Accumulate { op, basic, fetch };
                     assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
                 }
-                let wish = Wish::AccumulateFrom { op, basic };
-                assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
+                for alone in [false, true] {
+                    let wish = Wish::AccumulateFrom { op, basic, alone };
+                    assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
+                }
             }
         }
         let source = Source { node: Node(7), key: Key([1, u64::MAX, 3, 4]), at: 1 << 40 };

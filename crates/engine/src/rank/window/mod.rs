@@ -33,6 +33,7 @@ mod lock;
 mod mapped;
 mod observe;
 mod synchronise;
+mod together;
 mod transfer;
 
 use alloc::boxed::Box;
