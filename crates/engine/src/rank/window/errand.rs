@@ -323,7 +323,17 @@ impl Rank {
 
 #[cfg(test)]
 mod tests {
+    use processor::hints;
+
     use super::*;
+
+    #[test]
+    fn lines_and_pieces_are_whole_elements_of_all_that_targets_combine() {
+        for basic in BASICS {
+            let size = basic.size() as usize;
+            assert!(hints::LINE.is_multiple_of(size) && PIECE.is_multiple_of(2 * hints::LINE), "{basic:?}");
+        }
+    }
 
     #[test]
     fn wishes_survive_as_numbers() {
