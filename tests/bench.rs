@@ -111,16 +111,20 @@ fn counts(table: &str, collective: &str, ranks: u32) -> Vec<String> {
 
 #[test]
 fn counts_of_lines_and_rounds_are_what_one_derives_by_hand() {
-    let mut bench = tool("corelace");
-    bench.args(["bench", "--counts", "--members", "2,4,20", "--only", "b"]);
-    let table = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
+    let counted = |members, only| {
+        let mut bench = tool("corelace");
+        bench.args(["bench", "--counts", "--members", members, "--only", only]);
+        Job::of(bench).limit(PATIENCE).run().expect_success().stdout
+    };
+    let table = counted("2,4", "b");
     // Each writes a note, which the other has a copy of, and reads the other's. By messages: one each way, of which the sender takes the cell, the receiver reads it and writes that it is free.
     assert_eq!(counts(&table, "barrier", 2)[..3], ["1", "2", "4"], "{table}");
     assert_eq!(counts(&table, "barrier", 2)[3..5], ["1", "3"], "{table}");
     assert_eq!(counts(&table, "barrier", 4)[..3], ["1", "4", "16"], "{table}");
     // Four groups of five. Who speaks for one looks at four notes, at the first of them once before it is there, writes its own, which others look at, and looks at three more: nine. Each of the others
     // writes one, and looks at four, at one of them twice.
-    assert_eq!(counts(&table, "barrier", 20)[..3], ["2", "9", "132"], "{table}");
+    let of_many = counted("20", "barrier");
+    assert_eq!(counts(&of_many, "barrier", 20)[..3], ["2", "9", "132"], "{of_many}");
     // The root writes a note, three read it; it looks how far they are after as many calls as there are notes, which are more than are counted. By messages: three, two of them one after the other.
     assert_eq!(counts(&table, "bcast", 4)[..3], ["1", "1", "4"], "{table}");
     assert_eq!(counts(&table, "bcast", 4)[3..], ["2", "3", "9.1"], "{table}");

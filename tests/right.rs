@@ -45,9 +45,14 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Programs with arguments.
-const ARGUMENTS: [(&str, &[&str]); 4] = [
+const ARGUMENTS: [(&str, &[&str]); 6] = [
+    // Checks are told of every kind, length and root.
+    // That members change their way takes two of them, and more calls.
+    ("again.c", &["16"]),
     ("all_to_all.c", &["500"]),
     ("many_integers.c", &["1000"]),
+    // Every length, and once with gaps.
+    ("moving.c", &["4"]),
     ("rolling.c", &["60", "12", "3"]),
     ("traffic.c", &["1", "50"]),
 ];

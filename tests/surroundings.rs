@@ -13,7 +13,7 @@ use crate::support::{MODES, PATIENCE, compiled, mpirun, root, scratch, started_b
 
 /// The program that `corelace doctor` runs: a ring of short messages, a large message each way, a reduction, a barrier.
 fn rounds() -> PathBuf {
-    compiled(&root().join("crates/cli/src/doctor/rounds.c"))
+    compiled(&root().join("crates/lab/src/doctor/rounds.c"))
 }
 
 /// The same, started by a command that makes its surroundings and ends in `env`.
@@ -179,7 +179,7 @@ fn memory_files_that_may_not_be_executed_are_no_obstacle() {
             let first = format!("echo {level} > /proc/sys/vm/memfd_noexec");
             let namespace = || unshared(&["--pid", "--mount-proc"], &first);
             expect_run(within(namespace(), mode).run());
-            let source = root().join("crates/cli/src/doctor/rounds.c");
+            let source = root().join("crates/lab/src/doctor/rounds.c");
             let job = started_by(namespace(), "mpirun", ["--ranks", mode, "-n", "2"]).argument(source);
             expect_run(job.run());
         }

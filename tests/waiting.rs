@@ -1,17 +1,17 @@
 //! How ranks wait: as `mpirun --wait` and `CORELACE_SPIN_US` say, and what it costs.
 
-use crate::support::{MODES, mpirun, program};
+use crate::support::{MODES, mpirun, program, side_by_side};
 
 #[test]
 fn ranks_that_wait_for_long_sleep_unless_they_are_told_to_spin() {
     let program = program("idle.c");
-    for mode in MODES {
-        for (manner, expected) in [("adaptive", "asleep"), ("sleep", "asleep"), ("spin", "awake")] {
-            let job = mpirun(["--ranks", mode, "--wait", manner, "-n", "2"]).argument(&program);
-            let ended = job.argument(expected).run().expect_success();
-            assert_eq!((&ended.stdout[..], &ended.stderr[..]), ("no errors\n", ""), "{mode}, {manner}");
-        }
-    }
+    let manners = [("adaptive", "asleep"), ("sleep", "asleep"), ("spin", "awake")];
+    let runs = manners.map(|manner| MODES.map(|mode| (mode, manner)));
+    side_by_side(runs.as_flattened(), |(mode, (manner, expected))| {
+        let job = mpirun(["--ranks", mode, "--wait", manner, "-n", "2"]).argument(&program);
+        let ended = job.argument(expected).run().expect_success();
+        assert_eq!((&ended.stdout[..], &ended.stderr[..]), ("no errors\n", ""), "{mode}, {manner}");
+    });
 }
 
 #[test]

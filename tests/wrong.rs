@@ -3,9 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compile, mpirun, root, scratch, started_by};
+use crate::support::{MODES, compiled_with, mpirun, root, side_by_side, started_by};
 
 /// How a program is run and what is expected of it, as its first lines say.
 #[derive(Default)]
@@ -78,6 +79,9 @@ impl Case {
     }
 }
 
+/// Words for the compiler of wrong programs.
+const COMPILATION: &[&str] = &["-g", "-pthread"];
+
 /// What no user should ever read.
 const NEVER: [&str; 4] = ["panicked at", "RUST_BACKTRACE", "already borrowed", "internal error"];
 
@@ -100,24 +104,27 @@ fn run_all(folder: &str) -> usize {
     let mut sources: Vec<PathBuf> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     sources.sort();
-    let room = scratch("wrong");
-    let mut complaints = Vec::new();
-    for source in &sources {
-        let case = Case::of(source);
-        let program = room.join(source.file_stem().unwrap());
-        compile(source, &program, &["-g", "-pthread"]);
-        for mode in &case.modes {
-            let job = mpirun(["--ranks", mode, "-n", &case.ranks]);
-            let flags: Vec<&str> = case.flags.iter().map(String::as_str).collect();
-            let arguments: Vec<&str> = case.arguments.iter().map(String::as_str).collect();
-            let job = job.arguments(&flags).argument(&program).arguments(&arguments).start();
-            let ended = job.wait();
-            if let Some(complaint) = case.complaint(mode, &ended) {
-                complaints.push(format!("{} as {mode} ranks: {complaint}\n{ended}", source.display()));
-            }
-            job.expect_nothing_left();
+    let cases: Vec<Case> = sources.iter().map(|source| Case::of(source)).collect();
+    let runs = sources
+        .iter()
+        .zip(&cases)
+        .flat_map(|(source, case)| case.modes.iter().map(move |mode| (source, case, mode)));
+    let runs: Vec<_> = runs.collect();
+    let complaints = Mutex::new(Vec::new());
+    side_by_side(&runs, |(source, case, mode)| {
+        let program = compiled_with(source, COMPILATION);
+        let job = mpirun(["--ranks", mode, "-n", &case.ranks]);
+        let flags: Vec<&str> = case.flags.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = case.arguments.iter().map(String::as_str).collect();
+        let job = job.arguments(&flags).argument(&program).arguments(&arguments).start();
+        let ended = job.wait();
+        if let Some(complaint) = case.complaint(mode, &ended) {
+            let complaint = format!("{} as {mode} ranks: {complaint}\n{ended}", source.display());
+            complaints.lock().unwrap().push(complaint);
         }
-    }
+        job.expect_nothing_left();
+    });
+    let complaints = complaints.into_inner().unwrap();
     assert!(complaints.is_empty(), "{} of {}\n{}", complaints.len(), folder.display(), complaints.join("\n"));
     sources.len()
 }
@@ -183,21 +190,19 @@ fn settled(text: &str) -> String {
 fn the_guide_shows_what_is_really_said() {
     let guide = fs::read_to_string(root().join("docs/guide/troubleshooting.md")).unwrap();
     let folders = ["deadlocks", "arguments", "checks", "onesided", "crashes", "endings", "threads"];
-    let room = scratch("guide");
     let examples = examples(&guide);
     assert!(examples.len() >= 10, "{} examples", examples.len());
-    for (mut words, said) in examples {
-        let name = words.pop().expect("a program");
+    side_by_side(&examples, |(words, said)| {
+        let (name, words) = words.split_last().expect("a program");
         let sources =
             folders.map(|folder| root().join("tests/wrong").join(folder).join(name).with_extension("c"));
         let source = sources.iter().find(|source| source.exists());
         let source = source.unwrap_or_else(|| panic!("the guide names {name}, which is not in tests/wrong"));
-        let program = room.join(name);
-        compile(source, &program, &["-g", "-pthread"]);
+        let program = compiled_with(source, COMPILATION);
         // A core file would have more to say.
         let mut without_cores = std::process::Command::new("sh");
         without_cores.args(["-c", "ulimit -c 0 && exec env \"$@\"", "sh"]);
         let ended = started_by(without_cores, "mpirun", words).argument(&program).run();
-        assert_eq!(settled(&ended.stderr), settled(&said), "{ended}");
-    }
+        assert_eq!(settled(&ended.stderr), settled(said), "{ended}");
+    });
 }

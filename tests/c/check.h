@@ -56,16 +56,25 @@ static inline unsigned char pattern(int from, int message, long at)
     return (unsigned char)(from * 31 + message * 7 + at * 13 + (at >> 8) * 5 + 1);
 }
 
+/* In rows, in each of which a byte is 13 more than the one before. */
 static inline void fill(unsigned char *buffer, long bytes, int from, int message)
 {
-    for (long i = 0; i < bytes; i++) buffer[i] = pattern(from, message, i);
+    for (long row = 0; row < bytes; row += 256) {
+        unsigned char byte = pattern(from, message, row);
+        long end = row + 256 < bytes ? row + 256 : bytes;
+        for (long i = row; i < end; i++, byte += 13) buffer[i] = byte;
+    }
 }
 
 /* The first byte that is wrong, or -1. */
 static inline long differs(const unsigned char *buffer, long bytes, int from, int message)
 {
-    for (long i = 0; i < bytes; i++)
-        if (buffer[i] != pattern(from, message, i)) return i;
+    for (long row = 0; row < bytes; row += 256) {
+        unsigned char byte = pattern(from, message, row);
+        long end = row + 256 < bytes ? row + 256 : bytes;
+        for (long i = row; i < end; i++, byte += 13)
+            if (buffer[i] != byte) return i;
+    }
     return -1;
 }
 

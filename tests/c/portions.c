@@ -1,6 +1,7 @@
 /* Arrays that are dealt out to processes, the representation that all machines understand, Fortran's parameterised kinds, pairs by their
  * halves, and datatypes of very many blocks. */
 #include "check.h"
+#include <time.h>
 
 #include <stdint.h>
 
@@ -211,19 +212,27 @@ static void pairs_by_their_halves(void)
     CHECK(pair == MPI_DATATYPE_NULL);
 }
 
+/* Of this thread: on a busy machine others have the processor, too. */
+static double processor_time(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
 /* Ten million blocks take no time and no memory to describe, and any part of them none to find. */
 static void many_blocks(void)
 {
     MPI_Datatype column;
     MPI_Count bytes;
-    double start = MPI_Wtime();
+    double start = processor_time();
     for (int i = 0; i < 1000; i++) {
         MPI_Type_vector(10000000, 1, 100, MPI_DOUBLE, &column);
         MPI_Type_size_c(column, &bytes);
         SAME(bytes, 80000000);
         MPI_Type_free(&column);
     }
-    CHECK(MPI_Wtime() - start < 1.0);
+    CHECK(processor_time() - start < 1.0);
 }
 
 /* A message in a scattered type that comes in very many pieces: time grows with its length and not with the square of it. */
@@ -236,7 +245,7 @@ static void in_pieces(void)
     for (int i = 0; i < BLOCKS; i++) places[i] = 3 * i + (i % 7 == 0);
     MPI_Type_create_indexed_block(BLOCKS, 1, places, MPI_CHAR, &list);
     MPI_Type_commit(&list);
-    double start = MPI_Wtime();
+    double start = processor_time();
     if (rank == 0) {
         for (int i = 0; i < BLOCKS; i++) room[places[i]] = (char)(i * 31);
         if (size > 1) MPI_Send(room, 1, list, 1, 0, MPI_COMM_WORLD);
@@ -246,7 +255,7 @@ static void in_pieces(void)
         for (int i = 0; i < BLOCKS; i++) wrong += room[places[i]] != (char)(i * 31);
         SAME(wrong, 0);
     }
-    CHECK(MPI_Wtime() - start < 2.0);
+    CHECK(processor_time() - start < 2.0);
     MPI_Type_free(&list);
     free(places);
     free(room);

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use job::Job;
@@ -51,7 +52,7 @@ pub fn prefix() -> &'static Path {
         }
         let prefix = target().join("test-prefix");
         let mut install = Command::new(env!("CARGO"));
-        install.current_dir(root()).args(["xtask", "install", "--prefix"]).arg(&prefix);
+        install.current_dir(root()).args(["xtask", "install", "--quick", "--prefix"]).arg(&prefix);
         Job::of(install).limit(PATIENCE).run().expect_success();
         prefix
     })
@@ -165,6 +166,22 @@ pub fn debian(program: &'static str) -> &'static str {
     let said = Job::of(shell).limit(PATIENCE).run();
     assert!(there(), "this test needs {program} (on Debian: apt-get install {program}): {said}");
     program
+}
+
+/// Does the same for each of these, some at a time: for jobs that wait rather than compute.
+pub fn side_by_side<T: Sync>(items: &[T], work: impl Fn(&T) + Sync) {
+    const AT_ONCE: usize = 6;
+    let next = AtomicUsize::new(0);
+    let go_on = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(item);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE.min(items.len()) {
+            scope.spawn(go_on);
+        }
+    });
 }
 
 /// Runs a command that must succeed, and returns what it printed.

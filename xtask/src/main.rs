@@ -13,12 +13,15 @@ mod fuzz;
 mod r#gen;
 mod install;
 mod marked;
+mod nightly;
 mod sanitize;
 mod scan;
 mod size;
 mod soak;
 mod spec;
+mod steps;
 mod test;
+mod r#try;
 mod workspace;
 
 use std::process::ExitCode;
@@ -30,7 +33,8 @@ usage: cargo xtask <command>
   coverage [--check]      how many of MPI's functions are implemented and tested, chapter by chapter (--check: fail if one of them
                           is named by no test)
   install --prefix DIR [--quick]
-                          build everything and install it into DIR (--quick: in the dev profile, to try a change out)
+                          build everything and install it into DIR, optimised as a whole (--quick: crate by crate)
+  try [CRATE|PATTERN…]    check and test what a change touches, or a crate, or the tests whose names contain PATTERN
   test [FILTER]           every test, or those whose name contains FILTER; ends with `N passed, N failed`
   fuzz [--seconds N] [--seed N] [TARGET [FILE…]]
                           feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
@@ -43,8 +47,8 @@ usage: cargo xtask <command>
                           MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
   size [--prefix DIR]     what the library, the core for a chip, an idle process and an idle fiber take, each against its budget
   races                   programs with threads, and the library, under the thread sanitizer
-  ci [STEP…] [--within MINUTES]
-                          format, generated files, clippy, test, sizes, conformance, chaos, fuzz targets, loom models, sanitizers
+  ci [STEP…]              what has to pass before a change lands: format, generated files, lints, tests, sizes, conformance, faults
+  nightly [STEP…]         everything else: models, sanitizers, fuzzing, whole conformance, long runs; writes docs/nightly.md
 ";
 
 fn main() -> ExitCode {
@@ -62,6 +66,8 @@ fn main() -> ExitCode {
         ["size", rest @ ..] => size::command(rest),
         ["races"] => sanitize::programs(),
         ["ci", rest @ ..] => ci::command(rest),
+        ["nightly", rest @ ..] => nightly::command(rest),
+        ["try", rest @ ..] => r#try::command(rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

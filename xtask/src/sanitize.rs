@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::{self, library};
+use assemble::library;
+
+use crate::install;
 use crate::test;
 use crate::workspace::{self, Outcome};
 
@@ -15,12 +17,26 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Tests that a sanitizer watches, and what it is told.
 struct Watched {
-    tests: &'static [&'static str],
+    packages: &'static [&'static str],
+    tests: Tests,
+    /// Words of tests that are left out.
+    skip: &'static [&'static str],
     options: &'static str,
+}
+
+/// Which tests of the packages.
+enum Tests {
+    All,
+    Unit,
+    /// Integration tests of these modules.
+    Modules(&'static [&'static str]),
 }
 
 /// Computes what algorithms would cost, for minutes under a sanitizer, and calls none of them.
 const TABLES: &str = "no_table_makes_a_cliff";
+
+/// A module whose name ends with that of another, by which its tests are found too.
+const BETWEEN: &str = "intercommunicators::";
 
 /// Everything lock-free, everything that runs on it, and everything with unsafe code that programs call.
 ///
@@ -30,70 +46,41 @@ const TABLES: &str = "no_table_makes_a_cliff";
 /// for only where none does. Left out are jobs on chips and reductions by every algorithm, which take minutes and touch no memory in
 /// other ways.
 const ADDRESS: &[Watched] = &[
-    Watched { tests: &["-p", "corelace-processor", "-p", "corelace-ring", "--lib", "--tests"], options: "" },
+    Watched { packages: &["corelace-processor", "corelace-ring"], tests: Tests::All, skip: &[], options: "" },
+    Watched { packages: &["corelace-engine"], tests: Tests::Unit, skip: &[TABLES], options: "" },
     Watched {
-        tests: &[
-            "-p",
-            "corelace-engine",
-            "--lib",
-            "--test",
+        packages: &["corelace-engine"],
+        tests: Tests::Modules(&[
             "communicators",
-            "--test",
             "faults",
-            "--test",
             "observing",
-            "--test",
             "point_to_point",
-            "--test",
             "schedules",
-            "--test",
             "waits",
-            "--test",
             "windows",
-            "--",
-            "--skip",
-            TABLES,
-        ],
+        ]),
+        skip: &[BETWEEN],
         options: "",
     },
     Watched {
-        tests: &["-p", "corelace-engine", "--test", "collectives", "--", "--skip", "reduc"],
+        packages: &["corelace-engine"],
+        tests: Tests::Modules(&["collectives"]),
+        skip: &["reduc"],
         options: "",
     },
+    Watched { packages: &["corelace-fabric-local"], tests: Tests::All, skip: &[], options: STACKS },
+    Watched { packages: &["corelace"], tests: Tests::Unit, skip: &[], options: STACKS },
     Watched {
-        tests: &["-p", "corelace-fabric-local", "--lib", "--tests"],
-        options: "detect_stack_use_after_return=0:detect_leaks=0",
+        packages: &["corelace"],
+        tests: Tests::Modules(&["adversarial", "collectives", "messages", "requests", "windows"]),
+        skip: &["on_a_chip", "a_chip_has_windows", "panic_in"],
+        options: STACKS,
     },
-    Watched {
-        tests: &[
-            "-p",
-            "corelace",
-            "--lib",
-            "--test",
-            "adversarial",
-            "--test",
-            "collectives",
-            "--test",
-            "messages",
-            "--test",
-            "requests",
-            "--test",
-            "windows",
-            "--",
-            "--skip",
-            "on_a_chip",
-            "--skip",
-            "a_chip_has_windows",
-            "--skip",
-            "panic_in",
-        ],
-        options: "detect_stack_use_after_return=0:detect_leaks=0",
-    },
-    Watched {
-        tests: &["-p", "corelace-capi", "--lib"],
-        options: "detect_stack_use_after_return=0:detect_leaks=0",
-    },
+    Watched { packages: &["corelace-capi"], tests: Tests::Unit, skip: &[], options: STACKS },
 ];
+
+/// Stacks of fibers stay where they are, and those that are leaked on purpose are no news.
+const STACKS: &str = "detect_stack_use_after_return=0:detect_leaks=0";
 
 /// The same without the C interface, whose threads are those of programs ([`programs`]), without what of the Rust interface adds no threads to the rest (datatypes, topologies,
 /// persistent operations), and without the sweep of the collectives through their
@@ -101,52 +88,23 @@ const ADDRESS: &[Watched] = &[
 /// scoped threads, or that queue at a lock of std's, are left out: the sanitizer does not see how std waits for those. Fibers of one worker are one thread to it.
 const THREAD: &[Watched] = &[
     Watched {
-        tests: &[
-            "-p",
-            "corelace-ring",
-            "-p",
-            "corelace-engine",
-            "--lib",
-            "--test",
-            "model",
-            "--test",
-            "communicators",
-            "--test",
-            "point_to_point",
-            "--test",
-            "schedules",
-            "--",
-            "--skip",
-            TABLES,
-        ],
+        packages: &["corelace-ring", "corelace-engine"],
+        tests: Tests::Unit,
+        skip: &[TABLES],
         options: "",
     },
-    Watched { tests: &["-p", "corelace-fabric-local", "--lib", "--tests"], options: "" },
     Watched {
-        tests: &[
-            "-p",
-            "corelace",
-            "--lib",
-            "--test",
-            "adversarial",
-            "--test",
-            "collectives",
-            "--test",
-            "jobs",
-            "--test",
-            "messages",
-            "--test",
-            "requests",
-            "--test",
-            "windows",
-            "--",
-            "--skip",
-            "threads_inside_of_ranks",
-            "--skip",
-            "ends_the_threads",
-            "--skip",
-            "inside_of_a_phase",
-        ],
+        packages: &["corelace-ring", "corelace-engine"],
+        tests: Tests::Modules(&["model", "communicators", "point_to_point", "schedules"]),
+        skip: &[BETWEEN],
+        options: "",
+    },
+    Watched { packages: &["corelace-fabric-local"], tests: Tests::All, skip: &[], options: "" },
+    Watched { packages: &["corelace"], tests: Tests::Unit, skip: &[], options: "" },
+    Watched {
+        packages: &["corelace"],
+        tests: Tests::Modules(&["adversarial", "collectives", "jobs", "messages", "requests", "windows"]),
+        skip: &["threads_inside_of_ranks", "ends_the_threads", "inside_of_a_phase"],
         options: "",
     },
 ];
@@ -172,9 +130,15 @@ pub fn thread() -> Outcome {
 }
 
 fn tests(sanitizer: &str, watched: &[Watched]) -> Outcome {
-    watched.iter().try_for_each(|Watched { tests, options }| {
+    watched.iter().try_for_each(|Watched { packages, tests, skip, options }| {
         let mut cargo = cargo(sanitizer);
-        cargo.args(["test", "--quiet", "--target", TARGET]).args(*tests);
+        cargo.args(["test", "--quiet", "--target", TARGET]);
+        match tests {
+            Tests::All => test::of(&mut cargo, packages).args(["--lib", "--tests", "--"]),
+            Tests::Unit => test::of(&mut cargo, packages).args(["--lib", "--"]),
+            Tests::Modules(modules) => test::of_modules(&mut cargo, packages, modules)?,
+        };
+        cargo.args(skip.iter().flat_map(|word| ["--skip", word]));
         cargo.env("ASAN_OPTIONS", options);
         // Random cases have been run without it: it looks at how memory is used, which does not take so many.
         cargo.env("PROPTEST_CASES", "32");

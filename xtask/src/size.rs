@@ -36,7 +36,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
         ["--prefix", prefix] => Some(Path::new(*prefix)),
         _ => return Err("usage: cargo xtask size [--prefix DIR]".to_owned()),
     };
-    let prefix = install::for_tests(given)?;
+    let prefix = install::as_released(given)?;
     let directory = install::target_directory(&workspace::root()).join("size");
     fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let program = directory.join("footprint");
@@ -84,9 +84,9 @@ fn library(prefix: &Path) -> Outcome<u64> {
 /// Builds engine and fabric as for a chip, and links what its programs use.
 fn core(directory: &Path) -> Outcome<u64> {
     let mut cargo = test::cargo_in("size");
-    cargo.current_dir(workspace::root()).env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "z");
-    cargo.env("CARGO_PROFILE_RELEASE_PANIC", "abort");
-    cargo.args(["rustc", "--release", "-p", "corelace-engine", "--lib", "--message-format", "json"]);
+    cargo.current_dir(workspace::root()).env("CARGO_PROFILE_DIST_OPT_LEVEL", "z");
+    cargo.env("CARGO_PROFILE_DIST_PANIC", "abort");
+    cargo.args(["rustc", "--profile", "dist", "-p", "corelace-engine", "--lib", "--message-format", "json"]);
     let built = output(cargo.args(["--", "-C", "embed-bitcode=yes"]))?;
     let (engine, fabric) = (library_in(&built, "corelace_engine")?, library_in(&built, "corelace_fabric")?);
     let linked = directory.join("core.so");

@@ -1,7 +1,6 @@
 //! The arrows of the house. Between crates: those of docs/map.md against the code, in both directions. Inside the engine and the C
 //! interface: none points to a floor above, and none closes a circle.
 
-#[path = "arrows/rooms.rs"]
 mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};

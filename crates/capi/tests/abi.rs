@@ -1,14 +1,13 @@
 //! The C interface from outside: the header, the symbols of both library forms, the values, and profiling.
 
-mod library;
-
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use library::{Library, scratch, succeed};
 use serde_json::Value;
+
+use crate::library::{self, Library, scratch, succeed};
 
 /// Every object of the spec's file or directory, `spec/functions` being a directory.
 fn spec(path: &str) -> Vec<Value> {

@@ -1,10 +1,8 @@
 //! What C programs see, in a job of one process.
 
-mod library;
-
 use std::process::{Command, Output};
 
-use library::{Library, succeed};
+use crate::library::{Library, succeed};
 
 fn run(source: &str, arguments: &[&str]) -> Output {
     Command::new(Library::build().program(source)).args(arguments).output().unwrap()

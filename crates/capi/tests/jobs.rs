@@ -1,17 +1,14 @@
 //! What C programs see, in jobs of several processes.
 
-mod library;
-
 use std::process::Command;
 
-use library::{Library, Prefix, succeed};
+use crate::library::{Library, mpirun, succeed};
 
 /// Runs one of the test programs on some ranks; it returns zero if it saw what it expected.
 fn run(source: &str) {
-    let prefix = Prefix::build();
     let program = Library::build().program(source);
     for ranks in ["1", "2", "3", "5"] {
-        succeed(Command::new(prefix.mpirun()).args(["--timeout", "60", "-n", ranks]).arg(&program));
+        succeed(Command::new(mpirun()).args(["--timeout", "60", "-n", ranks]).arg(&program));
     }
 }
 

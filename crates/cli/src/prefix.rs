@@ -1,15 +1,10 @@
 //! Where the installation is: the directory above `bin/` that holds `lib/libmpi_abi.so.1`.
 //!
-//! Everything is found relative to this executable, so an installation works after it was moved. An executable inside the
-//! build directory of the source tree installs itself next to where it is, so that `cargo run -- run …` needs no other step.
+//! Everything is found relative to this executable, so an installation works after it was moved.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
 /// Names the installation to use instead of the one that would be found.
 pub const VARIABLE: &str = "CORELACE_PREFIX";
@@ -17,8 +12,8 @@ pub const VARIABLE: &str = "CORELACE_PREFIX";
 /// The MPI library, below a prefix.
 pub const LIBRARY: &str = "lib/libmpi_abi.so.1";
 
-/// After this time of silence a person is told what the wait is for.
-const PATIENCE: Duration = Duration::from_millis(700);
+/// The second executable, below a prefix: what no job needs.
+pub const LABORATORY: &str = "lib/corelace/corelace-lab";
 
 /// An installation.
 #[derive(Clone, Debug)]
@@ -46,9 +41,14 @@ impl Prefix {
     pub fn library(&self) -> PathBuf {
         self.root.join(LIBRARY)
     }
+
+    /// The executable that starts jobs.
+    pub fn launcher(&self) -> PathBuf {
+        self.root.join("bin/corelace")
+    }
 }
 
-/// Finds the installation that this executable belongs to, building it first in a development tree.
+/// Finds the installation that this executable belongs to.
 pub fn locate() -> Result<Prefix, String> {
     if let Some(root) = std::env::var_os(VARIABLE) {
         let root = PathBuf::from(root);
@@ -60,17 +60,34 @@ pub fn locate() -> Result<Prefix, String> {
         return Ok(Prefix { root });
     }
     let executable = executable()?;
-    let directory = executable.parent().unwrap_or(Path::new("/"));
-    if let Some(root) = directory.parent().filter(|root| root.join(LIBRARY).exists()) {
-        return Ok(Prefix { root: root.to_path_buf() });
-    }
-    match workspace().filter(|_| in_build_directory(directory)) {
-        Some(workspace) => install(&workspace, &directory.join("prefix")),
+    let below = |root: &&Path| root.join(LIBRARY).exists();
+    match roots(&executable).find(below) {
+        Some(root) => Ok(Prefix { root: root.to_path_buf() }),
         None => Err(format!(
-            "no {LIBRARY} next to {}: install with `cargo xtask install --prefix DIR` and use DIR/bin, or set {VARIABLE}=DIR",
-            directory.display()
+            "no {LIBRARY} belongs to {}: install with `cargo xtask install --prefix DIR` and use DIR/bin, or set {VARIABLE}=DIR",
+            executable.display()
         )),
     }
+}
+
+/// The laboratory of this installation, or the one that was built beside this executable.
+pub fn laboratory() -> Result<PathBuf, String> {
+    let executable = executable()?;
+    let beside = executable.with_file_name("corelace-lab");
+    let mut places = roots(&executable).map(|root| root.join(LABORATORY)).chain([beside]);
+    places.find(|place| place.exists()).ok_or_else(|| {
+        format!(
+            "{LABORATORY} is not beside {}: install with `cargo xtask install --prefix DIR` and use DIR/bin",
+            executable.display()
+        )
+    })
+}
+
+/// What may be the root of an installation that has this executable: it lies in `bin/` or in `lib/corelace/`.
+fn roots(executable: &Path) -> impl Iterator<Item = &Path> {
+    let directory = executable.parent();
+    let in_lib = directory.filter(|it| it.ends_with("lib/corelace")).and_then(|it| it.ancestors().nth(2));
+    directory.and_then(Path::parent).into_iter().chain(in_lib)
 }
 
 /// This executable, links resolved. Where there is no /proc, the name by which it was started has to do.
@@ -81,53 +98,4 @@ pub fn executable() -> Result<PathBuf, String> {
             format!("cannot find this executable, started as {}: {error}", started().display())
         },
     )
-}
-
-/// The source tree this executable was built from, if it is still there.
-fn workspace() -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().ok()?;
-    (root.join("Cargo.toml").exists() && root.join("xtask").is_dir()).then_some(root)
-}
-
-/// Cargo marks its build directories.
-fn in_build_directory(directory: &Path) -> bool {
-    directory.join(".cargo-lock").exists()
-        || directory.join("build").is_dir() && directory.join("deps").is_dir()
-}
-
-fn install(workspace: &Path, root: &Path) -> Result<Prefix, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = Command::new(&cargo)
-        .args(["xtask", "install", "--prefix"])
-        .arg(root)
-        .current_dir(workspace)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("cannot run {} to build libmpi_abi: {error}", cargo.display()))?;
-    let mut stderr = child.stderr.take().expect("stderr is piped");
-    let (done, wait) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        _ = stderr.read_to_end(&mut text);
-        _ = done.send(text);
-    });
-    let text = match wait.recv_timeout(PATIENCE) {
-        Ok(text) => text,
-        Err(_) => {
-            eprintln!("building libmpi_abi …");
-            wait.recv().unwrap_or_default()
-        }
-    };
-    let status = child.wait().map_err(|error| format!("cargo xtask install: {error}"))?;
-    if !status.success() || !root.join(LIBRARY).exists() {
-        return Err(format!(
-            "`cargo xtask install --prefix {}` in {} failed ({status}):\n{}",
-            root.display(),
-            workspace.display(),
-            String::from_utf8_lossy(&text)
-        ));
-    }
-    Ok(Prefix { root: root.to_path_buf() })
 }

@@ -23,6 +23,7 @@ pub const VARIABLE: &str = "CORELACE_PROFILE";
 pub struct Profile {
     /// Where it was read.
     pub file: PathBuf,
+    /// Bounds of algorithms, and their values.
     pub bounds: Vec<(Bound, u64)>,
     /// Limits of messages: their names and values.
     pub limits: Vec<(&'static str, u64)>,
@@ -30,8 +31,11 @@ pub struct Profile {
 
 /// Of what machine a profile is, and when it was made.
 pub struct Origin {
+    /// What its processor is called.
     pub machine: String,
+    /// How many cores were used.
     pub cores: usize,
+    /// The day.
     pub date: String,
 }
 
@@ -150,7 +154,12 @@ pub fn variable(limit: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let escaped = text.chars().map(|letter| match letter {
+        '"' | '\\' => format!("\\{letter}"),
+        letter if letter.is_control() => format!("\\u{:04x}", u32::from(letter)),
+        letter => letter.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 /// The text that errors refer to.

@@ -11,7 +11,7 @@ use sim::chip::Description;
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
-use crate::{compile, count, nodes, prefix};
+use crate::{commands, compile, count, nodes, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
@@ -25,7 +25,7 @@ pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
         return Ok(0);
     }
     if options.version {
-        println!("{name} (Corelace) {}", env!("CARGO_PKG_VERSION"));
+        print!("{}", commands::version(name));
         return Ok(0);
     }
     let mut programs = Vec::new();

@@ -1,7 +1,5 @@
 //! `mpicc` and `mpicxx` behave like the compiler they wrap, and `mpirun prog.c` compiles first.
 
-mod common;
-
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use common::{build, ended, install, run, shared, succeed, tool};
+use crate::common::{build, ended, install, run, shared, succeed, tool};
 
 const HELLO: &str = "#include <mpi.h>\n#include <stdio.h>\nint helper(void);\nint main(int c, char **v) { int r; \
                      MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r); printf(\"hello %d\\n\", r + helper()); \

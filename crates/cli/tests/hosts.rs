@@ -3,9 +3,7 @@
 //! The stand-in for the library makes threads whatever the plan says, and shows the program what it says. What fibers are is
 //! tested with the library itself (`tests/`).
 
-mod common;
-
-use common::{build, run};
+use crate::common::{build, run};
 
 #[test]
 fn a_host_is_asked_for_threads_or_fibers_and_each_rank_has_its_own_globals_output_and_end() {

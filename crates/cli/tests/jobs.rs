@@ -1,13 +1,11 @@
 //! Jobs of processes: exit statuses, output, input, and what happens when something ends that should not.
 
-mod common;
-
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{Running, build, ended, mpirun, run, script};
+use crate::common::{Running, build, ended, mpirun, run, script};
 use rustix::process::Signal;
 
 #[test]
@@ -348,7 +346,7 @@ fn many_ranks_start_fast() {
 
 #[test]
 fn a_low_limit_of_open_files_is_raised_where_the_system_allows_it() {
-    let mpirun = common::shared().join("bin/mpirun");
+    let mpirun = crate::common::shared().join("bin/mpirun");
     let text = format!("ulimit -S -n 128; exec {} -n 100 true", mpirun.display());
     let output = std::process::Command::new("sh").arg("-c").arg(text).output().unwrap();
     let job = ended(output);

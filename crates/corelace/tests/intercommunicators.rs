@@ -1,5 +1,4 @@
 //! Two groups that talk to each other: what one puts in, the other gets.
-#![forbid(unsafe_code)]
 
 use corelace::{Any, Blocks, Communicator, Comparison, Datatype, ErrorKind, Intercommunicator, Root, op};
 

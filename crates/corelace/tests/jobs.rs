@@ -1,10 +1,11 @@
 //! Jobs inside of the program: results, panics, deadlocks, and what a failed job leaves behind.
-#![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use corelace::{Any, Failure, Job};
+
+use crate::own_process::in_own_process;
 
 #[test]
 fn results_come_in_the_order_of_ranks() {
@@ -172,13 +173,15 @@ fn a_failed_job_leaves_the_calling_thread_usable() {
 
 #[test]
 fn a_job_of_processes_can_be_joined_once() {
-    let universe = corelace::init().unwrap();
-    let world = universe.world();
-    assert_eq!((world.rank(), world.size(), universe.program()), (0, 1, None));
-    world.send_recv_replace(&mut 3u8, 0, 0, 0, 0).unwrap();
-    world.barrier().unwrap();
-    let error = corelace::init().err().unwrap();
-    assert_eq!(error.to_string(), "this process has joined a job before; it can do so once");
-    universe.finalize().unwrap();
-    assert!(corelace::init().is_err());
+    in_own_process("jobs::a_job_of_processes_can_be_joined_once", || {
+        let universe = corelace::init().unwrap();
+        let world = universe.world();
+        assert_eq!((world.rank(), world.size(), universe.program()), (0, 1, None));
+        world.send_recv_replace(&mut 3u8, 0, 0, 0, 0).unwrap();
+        world.barrier().unwrap();
+        let error = corelace::init().err().unwrap();
+        assert_eq!(error.to_string(), "this process has joined a job before; it can do so once");
+        universe.finalize().unwrap();
+        assert!(corelace::init().is_err());
+    });
 }

@@ -1,5 +1,4 @@
 //! Messages between two ranks, blocking: what arrives, in which order, and what is refused.
-#![forbid(unsafe_code)]
 
 use corelace::{Any, Datatype, Error, ErrorKind};
 use proptest::prelude::*;

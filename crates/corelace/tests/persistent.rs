@@ -1,5 +1,4 @@
 //! Operations that are described once and started again and again, whole or in partitions.
-#![forbid(unsafe_code)]
 #![allow(clippy::forget_non_drop)] // Forgetting is what is tested, whether or not a type minds.
 
 use std::mem;

@@ -1,5 +1,4 @@
 //! Sessions of ranks that this program runs, and splits by where ranks are.
-#![forbid(unsafe_code)]
 
 use corelace::{Comparison, ErrorKind, Hardware, Job, ProcessSet, Resource, SplitType, op, run, run_on};
 

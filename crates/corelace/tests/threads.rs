@@ -1,5 +1,6 @@
-//! Threads that take turns on one rank. A process can join a job once, so this is one test.
-#![forbid(unsafe_code)]
+//! Threads that take turns on one rank.
+//!
+//! A process can join a job once, so this is one test, in a process of its own.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,66 +8,71 @@ use std::sync::Barrier;
 
 use corelace::{Communicator, ErrorKind, Group, Serialized, Session, Universe, op};
 
+use crate::own_process::in_own_process;
+
 fn is_shared<T: Send + Sync + Clone>(_: &T) {}
 
 #[test]
 fn threads_take_turns_on_a_rank_and_keep_nothing_of_it() {
-    let universe = corelace::init().unwrap().serialized().ok().expect("no session");
-    is_shared(&universe);
-    let begin = Barrier::new(4);
-    std::thread::scope(|threads| {
-        for number in 0..4u64 {
-            let (universe, begin) = (universe.clone(), &begin);
-            threads.spawn(move || {
-                // A closure with a count that is not atomic, of which the thread keeps a share.
-                let calls = Rc::new(RefCell::new(0u64));
-                let counted = calls.clone();
-                let sum = op::commutative(move |a: u64, b: u64| {
-                    *counted.borrow_mut() += 1;
-                    a + b
-                });
-                begin.wait();
-                for round in 0..200 {
-                    let kept = sum.clone();
-                    let got = universe.with(|world| {
-                        let mut own = [number; 3];
-                        let mut result = [0u64; 3];
-                        world.scope(|s| {
-                            let mut adding = s.allreduce_init(&mut own[..], &mut result[..], kept.clone())?;
-                            adding.start()?.wait()?;
-                            Ok(())
-                        })?;
-                        assert_eq!(result, [number; 3]);
-                        let sending = world.isend_owned(vec![number; 100], 0, round)?;
-                        let (received, _) = world.recv_vec::<u64>(0, round)?;
-                        sending.wait()?;
-                        Ok(received)
+    in_own_process("threads::threads_take_turns_on_a_rank_and_keep_nothing_of_it", || {
+        let universe = corelace::init().unwrap().serialized().ok().expect("no session");
+        is_shared(&universe);
+        let begin = Barrier::new(4);
+        std::thread::scope(|threads| {
+            for number in 0..4u64 {
+                let (universe, begin) = (universe.clone(), &begin);
+                threads.spawn(move || {
+                    // A closure with a count that is not atomic, of which the thread keeps a share.
+                    let calls = Rc::new(RefCell::new(0u64));
+                    let counted = calls.clone();
+                    let sum = op::commutative(move |a: u64, b: u64| {
+                        *counted.borrow_mut() += 1;
+                        a + b
                     });
-                    assert_eq!(got.unwrap(), [number; 100]);
-                    drop(kept);
-                }
-                let shares = Rc::strong_count(&calls);
-                assert_eq!(shares, 2, "the engine holds no share of the closure");
-            });
-        }
+                    begin.wait();
+                    for round in 0..200 {
+                        let kept = sum.clone();
+                        let got = universe.with(|world| {
+                            let mut own = [number; 3];
+                            let mut result = [0u64; 3];
+                            world.scope(|s| {
+                                let mut adding =
+                                    s.allreduce_init(&mut own[..], &mut result[..], kept.clone())?;
+                                adding.start()?.wait()?;
+                                Ok(())
+                            })?;
+                            assert_eq!(result, [number; 3]);
+                            let sending = world.isend_owned(vec![number; 100], 0, round)?;
+                            let (received, _) = world.recv_vec::<u64>(0, round)?;
+                            sending.wait()?;
+                            Ok(received)
+                        });
+                        assert_eq!(got.unwrap(), [number; 100]);
+                        drop(kept);
+                    }
+                    let shares = Rc::strong_count(&calls);
+                    assert_eq!(shares, 2, "the engine holds no share of the closure");
+                });
+            }
+        });
+
+        // Inside of itself it is an error, and a panic leaves it usable.
+        let nested = universe.with(|_| universe.with(|_| Ok(())));
+        assert_eq!(nested.unwrap_err().kind(), ErrorKind::Length);
+        let other = universe.clone();
+        assert!(
+            std::thread::spawn(move || other.with(|_| -> corelace::Result<()> { panic!("on purpose") }))
+                .join()
+                .is_err()
+        );
+        assert_eq!(universe.with(|world| Ok(world.size())).unwrap(), 1);
+
+        let clone = universe.clone();
+        let universe = universe.into_universe().err().expect("there is a clone");
+        drop(clone);
+        let universe: Universe = universe.into_universe().ok().expect("the last one");
+        universe.finalize().unwrap();
     });
-
-    // Inside of itself it is an error, and a panic leaves it usable.
-    let nested = universe.with(|_| universe.with(|_| Ok(())));
-    assert_eq!(nested.unwrap_err().kind(), ErrorKind::Length);
-    let other = universe.clone();
-    assert!(
-        std::thread::spawn(move || other.with(|_| -> corelace::Result<()> { panic!("on purpose") }))
-            .join()
-            .is_err()
-    );
-    assert_eq!(universe.with(|world| Ok(world.size())).unwrap(), 1);
-
-    let clone = universe.clone();
-    let universe = universe.into_universe().err().expect("there is a clone");
-    drop(clone);
-    let universe: Universe = universe.into_universe().ok().expect("the last one");
-    universe.finalize().unwrap();
 }
 
 /// What belongs to a rank is in neither of the sets that threads ask for; `Serialized` is in both.

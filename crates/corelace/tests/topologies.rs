@@ -1,5 +1,4 @@
 //! Grids and graphs: who is whose neighbour, and what goes between them, in all three forms.
-#![forbid(unsafe_code)]
 
 use corelace::{
     Blocks, CartesianCommunicator, Communicator, Datatype, Edge, ErrorKind, Neighbors, Selection,

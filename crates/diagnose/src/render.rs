@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use json::Json;
 
 use crate::findings::{findings, plural};
 use crate::graph::{Reason, edges, shortest_cycle};
@@ -54,12 +54,16 @@ pub fn table(job: &Job) -> String {
 
 /// Everything for programs: one object.
 pub fn json(job: &Job) -> String {
-    let ranks: Vec<Value> = (0..).zip(&job.ranks).map(|(rank, state)| rank_json(job, rank, state)).collect();
-    let cycle = shortest_cycle(&edges(job));
-    json!({ "findings": findings(job), "cycle": cycle, "ranks": ranks }).to_string() + "\n"
+    let ranks = (0..).zip(&job.ranks).map(|(rank, state)| rank_json(job, rank, state));
+    let object = Json::object([
+        ("findings", Json::list(findings(job))),
+        ("cycle", Json::list(shortest_cycle(&edges(job)))),
+        ("ranks", Json::list(ranks)),
+    ]);
+    format!("{object}\n")
 }
 
-fn rank_json(job: &Job, rank: u32, state: &State) -> Value {
+fn rank_json(job: &Job, rank: u32, state: &State) -> Json {
     let name = match state {
         State::Early => "early",
         State::Computing => "computing",
@@ -69,41 +73,42 @@ fn rank_json(job: &Job, rank: u32, state: &State) -> Value {
         State::Finalized => "finalized",
         State::Ended => "ended",
     };
-    let mut value = json!({ "rank": rank, "state": name, "words": doing(job, rank, false) });
-    let State::Waiting(statement) = state else { return value };
-    let list = |operations: &[Operation]| -> Vec<Value> {
-        operations.iter().map(|open| operation_json(job, open)).collect()
-    };
-    let more = json!({
-        "call": statement.call,
-        "site": statement.site,
-        "waiting_seconds": statement.quiet as f64 / 1000.0,
-        "collective": statement.collective.as_ref().map(|in_| json!({ "name": in_.name, "comm": job.comm_name(in_.comm) })),
-        "first_suffices": statement.first_suffices,
-        "awaited": list(&statement.awaited),
-        "awaited_more": statement.awaited_more,
-        "held": list(&statement.held),
-        "held_more": statement.held_more,
-        "offered": list(&statement.offered),
-        "offered_more": statement.offered_more,
-    });
-    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-        value.extend(more);
+    let mut members: Vec<(&str, Json)> =
+        vec![("rank", rank.into()), ("state", name.into()), ("words", doing(job, rank, false).into())];
+    if let State::Waiting(statement) = state {
+        let list =
+            |operations: &[Operation]| Json::list(operations.iter().map(|open| operation_json(job, open)));
+        let collective = statement.collective.as_ref();
+        let collective = collective
+            .map(|of| Json::object([("name", (*of.name).into()), ("comm", job.comm_name(of.comm).into())]));
+        members.extend([
+            ("call", (*statement.call).into()),
+            ("site", (*statement.site).into()),
+            ("waiting_seconds", (statement.quiet as f64 / 1000.0).into()),
+            ("collective", collective.into()),
+            ("first_suffices", statement.first_suffices.into()),
+            ("awaited", list(&statement.awaited)),
+            ("awaited_more", statement.awaited_more.into()),
+            ("held", list(&statement.held)),
+            ("held_more", statement.held_more.into()),
+            ("offered", list(&statement.offered)),
+            ("offered_more", statement.offered_more.into()),
+        ]);
     }
-    value
+    Json::object(members)
 }
 
-fn operation_json(job: &Job, open: &Operation) -> Value {
-    json!({
-        "kind": format!("{:?}", open.kind).to_lowercase(),
-        "comm": job.comm_name(open.comm),
-        "context": open.comm,
-        "collective": open.collective,
-        "peer": open.peer,
-        "peer_in_comm": open.peer_rank,
-        "tag": open.tag,
-        "bytes": open.bytes,
-    })
+fn operation_json(job: &Job, open: &Operation) -> Json {
+    Json::object([
+        ("kind", format!("{:?}", open.kind).to_lowercase().into()),
+        ("comm", job.comm_name(open.comm).into()),
+        ("context", open.comm.into()),
+        ("collective", open.collective.into()),
+        ("peer", open.peer.into()),
+        ("peer_in_comm", open.peer_rank.into()),
+        ("tag", open.tag.into()),
+        ("bytes", open.bytes.into()),
+    ])
 }
 
 /// Who waits for whom, for Graphviz; the cycle, if there is one, in red.

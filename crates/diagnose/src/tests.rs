@@ -4,6 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::graph::edges;
+use crate::words::doing;
 use crate::*;
 
 fn job(states: Vec<State>) -> Job {
@@ -325,6 +326,39 @@ fn forms_for_programs_tell_the_same() {
     let drawn = dot(&job);
     assert!(drawn.contains("0 -> 1 [label=\"receive\", color=red];"), "{drawn}");
     assert!(drawn.contains("0 [label=\"rank 0\\nis in MPI_Recv"), "{drawn}");
+}
+
+#[test]
+fn programs_are_told_all_that_a_rank_said_of_its_wait() {
+    let call = "MPI_\"Wait\"\n\u{1} \\ Wärme";
+    let collective =
+        Some(Collective { name: "bcast".into(), comm: 0, number: 4, bytes: Some(8), members: vec![] });
+    let awaited = vec![operation(Kind::Receive, 1, None), operation(Kind::Send, None, -3)];
+    let statement = Statement { collective, quiet: 2250, held_more: 7, ..waits(call, awaited) };
+    let job = job(vec![waiting(statement), State::Computing]);
+    let value: serde_json::Value = serde_json::from_str(&json(&job)).unwrap();
+    let operation = |kind, peer, tag| {
+        serde_json::json!({
+            "kind": kind, "comm": "MPI_COMM_WORLD", "context": 0, "collective": false, "peer": peer,
+            "peer_in_comm": peer, "tag": tag, "bytes": 4,
+        })
+    };
+    let (receive, send) = (operation("receive", Some(1), None), operation("send", None, Some(-3)));
+    let expected = serde_json::json!({
+        "findings": findings(&job),
+        "cycle": [],
+        "ranks": [
+            {
+                "rank": 0, "state": "waiting", "words": doing(&job, 0, false), "call": call,
+                "site": "/home/user/heat+0x11d2", "waiting_seconds": 2.25,
+                "collective": { "name": "bcast", "comm": "MPI_COMM_WORLD" }, "first_suffices": false,
+                "awaited": [receive, send], "awaited_more": 0, "held": [], "held_more": 7, "offered": [],
+                "offered_more": 0,
+            },
+            { "rank": 1, "state": "computing", "words": doing(&job, 1, false) },
+        ],
+    });
+    assert_eq!(value, expected);
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {

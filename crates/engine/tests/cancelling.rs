@@ -2,14 +2,13 @@
 //!
 //! Peers stay outside of the library by yielding their fiber, which polls nothing, until a flag is up.
 
-mod support;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use corelace_engine::{
     Dest, Message, Mode, Plan, Protocol, Rank, RequestId, Source, State, Status, Tag, TagMatch,
 };
-use support::{ANNOUNCED, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::{ANNOUNCED, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
 
 const LONG: usize = 3000;
 

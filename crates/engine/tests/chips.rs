@@ -1,10 +1,9 @@
 //! What only chips have: a helper core that takes over while the rank computes, lazy copies, raw mailboxes and portals, an I/O rank.
 
-mod support;
-
 use corelace_engine::{Dest, Error, Mode, Plan, Protocol, Rank, Source, State, Tag, TagMatch};
-use support::habitual::puts;
-use support::{CHIP, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::habitual::puts;
+use crate::support::{CHIP, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
 
 const TAG: TagMatch = TagMatch::Is(Tag::own(3));
 

@@ -1,13 +1,12 @@
 //! Creating communicators, and traffic on parents and children at the same time.
 
-mod support;
-
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Builtin, Comm, Comparison, Datatype, Dest, Error, Group, Mode, Op, Plan, Rank, RecvBuffer, SendBuffer,
     Source, Tag, TagMatch,
 };
-use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 fn number_out(number: &u64) -> SendBuffer {
     // SAFETY: the tests keep the number until the operation is complete.

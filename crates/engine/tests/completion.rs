@@ -1,14 +1,13 @@
 //! Waiting for the first of many: what it costs, and that nothing is missed, whatever the program does with its array in between.
 
-mod support;
-
 use std::cell::{Cell, RefCell};
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::memory::{RecvBuffer, SendBuffer};
 use corelace_engine::{Datatype, Dest, Found, List, Mode, Rank, RequestId, Source, Tag, TagMatch};
 use proptest::prelude::*;
-use support::{PLAIN, run};
+
+use crate::support::{PLAIN, run};
 
 /// An array of requests that counts how often it is read.
 struct Counted {

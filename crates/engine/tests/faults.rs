@@ -1,14 +1,13 @@
 //! Who is told of a fault: the request that it strikes, or else a rank that stays poisoned; and what is short of memory.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Datatype, Dest, Error, Mode, Plan, Rank, RecvBuffer, RequestId, SendBuffer, Source, State, Tag, TagMatch,
 };
-use support::{Habits, PLAIN, bytes_in, bytes_out, run};
+
+use crate::support::{Habits, PLAIN, bytes_in, bytes_out, run};
 
 const RECEIVER_FIRST: Habits = Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN };
 const SENDER_FIRST: Habits = Habits { receiver_first_min: usize::MAX, ..RECEIVER_FIRST };

@@ -1,14 +1,13 @@
 //! Intercommunicators: their creation, messages across, and every collective against what a naive model says.
 
-mod support;
-
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Bridge, Builtin, Comm, Comparison, Datatype, Dest, Error, GroupComparison, Mode, Op, Plan, Rank,
     RecvBuffer, RecvParts, RequestId, Root, SendBuffer, SendParts, Source, Tag, TagMatch, UserFunction,
 };
 use proptest::prelude::*;
-use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 fn tag(value: i64) -> Tag {
     Tag::new(value).unwrap()

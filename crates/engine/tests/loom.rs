@@ -1,9 +1,6 @@
 //! Model checks of the words that members of a window race for, and by which those of a communicator take turns at its board: every interleaving that loom's bound allows, of the very file that the engine uses.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-engine --release --test loom`
-#![cfg(loom)]
-
-extern crate alloc;
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-engine --release --test engine`
 
 mod sync {
     pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,9 +1,8 @@
 //! What becomes of requests when the fabric says that a peer is gone, or that a transfer came to nothing.
 
-mod support;
-
 use corelace_engine::{Dest, Error, Mode, Rank, RequestId, Source, Tag, TagMatch};
-use support::{ANNOUNCED, CHIP, Habits, PLAIN, PortalHabit, bytes_in, bytes_out, run};
+
+use crate::support::{ANNOUNCED, CHIP, Habits, PLAIN, PortalHabit, bytes_in, bytes_out, run};
 
 const TAG: Tag = Tag::own(3);
 

@@ -1,17 +1,14 @@
 //! Broadcasts and barriers on chips whose network copies packets on the way: against what the root has, and against the same chip without multicast.
 
-#[path = "support/cells.rs"]
-mod cells;
-mod support;
-
-use cells::{Cells, Kind};
 use corelace_engine::{Plan, Protocol, Rank, Tuning};
 use fabric::Fabric;
 use fabric_local::{NoHooks, Outcome};
 use fabric_noc::{Map, NocFabric, Options, Stats};
 use proptest::prelude::*;
 use sim::{CYCLE, Chip};
-use support::bytes_in;
+
+use crate::support::bytes_in;
+use crate::support::cells::{Cells, Kind};
 
 fn andey() -> Chip {
     Chip::builtin("mppa256-andey").expect("a chip that ships")

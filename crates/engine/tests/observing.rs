@@ -1,7 +1,5 @@
 //! What an observer is told: both sides of a message give it the same number, on every path that it can take.
 
-mod support;
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +12,8 @@ use corelace_engine::{
     Aim, Backing, Builtin, Datatype, Dest, Group, Mode, Plan, Rank, Source, Tag, TagMatch,
 };
 use fabric::Fabric;
-use support::{PLAIN, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 /// Around the limits of all habits.
 const SIZES: [usize; 8] = [0, 8, 97, 500, 1001, 5000, 20_000, 70_000];
@@ -233,7 +232,7 @@ fn what_begins_ends_and_every_match_names_its_receive() {
 #[test]
 fn collectives_tell_their_rounds_in_order() {
     let notes = Notebook::default();
-    run(4, support::PLAIN, |rank| {
+    run(4, PLAIN, |rank| {
         notes.watch(rank);
         let mut value = [1u8];
         rank.bcast(&bytes_in(&mut value), 0, rank.world()).and_then(Plan::wait).unwrap();
@@ -253,7 +252,7 @@ fn collectives_tell_their_rounds_in_order() {
 #[test]
 fn collectives_tell_what_was_asked_for_alike_at_all_members() {
     let notes = Notebook::default();
-    run(3, support::PLAIN, |rank| {
+    run(3, PLAIN, |rank| {
         notes.watch(rank);
         let world = rank.world();
         let mut value = [1u8; 12];
@@ -281,7 +280,7 @@ fn collectives_tell_what_was_asked_for_alike_at_all_members() {
 #[test]
 fn an_observer_that_was_paused_goes_on_with_the_right_numbers() {
     let notes = Notebook::default();
-    run(2, support::PLAIN, |rank| {
+    run(2, PLAIN, |rank| {
         notes.watch(rank);
         exchange(rank);
         assert!(rank.pause_observer());
@@ -358,7 +357,7 @@ fn waits_are_told_alternately_and_what_ends_has_begun() {
 #[test]
 fn calls_and_declared_work_begin_and_end_in_their_order() {
     let notes = Notebook::default();
-    run(1, support::PLAIN, |rank| {
+    run(1, PLAIN, |rank| {
         notes.watch(rank);
         rank.enter("outer", 0);
         rank.compute(1000, 1).unwrap();
@@ -371,7 +370,7 @@ fn calls_and_declared_work_begin_and_end_in_their_order() {
 #[test]
 fn a_send_that_finds_no_memory_for_its_request_never_began() {
     let notes = Notebook::default();
-    run(2, support::Habits { budget: Some(100_000), ..support::PLAIN }, |rank| {
+    run(2, Habits { budget: Some(100_000), ..PLAIN }, |rank| {
         let (world, data, mut room) = (rank.world(), [1; 8], [0; 8]);
         if world.rank() == 1 {
             let mut receive =

@@ -1,15 +1,14 @@
 //! Point-to-point semantics on every path that a message can take.
 
-#[path = "point_to_point/long.rs"]
 mod long;
-mod support;
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Datatype, Dest, Error, Mode, Rank, RecvBuffer, SendBuffer, Source, State, Status, Tag, TagMatch,
 };
 use proptest::prelude::*;
-use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
+
+use crate::support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
 /// The sizes at which protocols, letters and splits change, for all habits.
 const SIZES: [usize; 14] = [0, 1, 8, 16, 17, 95, 96, 97, 500, 1000, 1001, 2048, 5000, 70_000];

@@ -1,7 +1,5 @@
 //! Collectives in flight: several at once, barriers, errors, memory.
 
-mod support;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -9,7 +7,8 @@ use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Builtin, Datatype, Error, Op, Plan, Rank, RecvBuffer, RecvParts, SendBuffer, State, UserFunction,
 };
-use support::{Habits, PLAIN, all_habits, run};
+
+use crate::support::{Habits, PLAIN, all_habits, run};
 
 fn out(numbers: &[u64]) -> SendBuffer {
     // SAFETY: the tests keep the numbers until the operation is complete.

@@ -1,13 +1,12 @@
 //! Windows against a model: whatever epochs there are, and whatever is done in them, memory is in the end what a sequence of the operations makes of it.
 
-mod support;
-
 use corelace_engine::datatype::Basic;
 use corelace_engine::memory::{Exposed, RecvBuffer, SendBuffer};
 use corelace_engine::{Aim, Backing, Builtin, Datatype, Error, Rank, Window};
 use fabric_noc::Map;
 use proptest::prelude::*;
-use support::{Habits, PLAIN, run, run_on_chip};
+
+use crate::support::{Habits, PLAIN, PortalHabit, run, run_on_chip};
 
 /// Bytes of each member: a stripe for each origin to put into, then rows of numbers that all add to.
 const STRIPE: usize = 24;
@@ -202,7 +201,7 @@ fn on_way(way: usize, ranks: u32, body: impl Fn(&Rank) + Sync) {
         8 => Habits { own_cores: true, workers: 2, ..PLAIN },
         9 => Habits { own_cores: true, ..apart },
         10 => Habits { own_cores: true, workers: 2, ..apart },
-        11 => Habits { portal: support::PortalHabit::Nothing, ..PLAIN },
+        11 => Habits { portal: PortalHabit::Nothing, ..PLAIN },
         12 => return drop(run_on_chip("mppa256-andey", Map::Scatter, ranks, body)),
         13 => return drop(run_on_chip("mppa256-andey", Map::Compact, ranks, body)),
         _ => return drop(run_on_chip("mesh16", Map::Scatter, ranks, body)),
@@ -639,7 +638,7 @@ fn what_is_done_under_a_lock_taken_at_once_is_seen_by_the_next() {
 
 #[test]
 fn what_cannot_be_reached_is_refused_at_all_members_alike() {
-    let habits = Habits { portal: support::PortalHabit::Nothing, shares_nothing: true, ..PLAIN };
+    let habits = Habits { portal: PortalHabit::Nothing, shares_nothing: true, ..PLAIN };
     run(3, habits, |rank| {
         let comm = rank.dup(rank.world()).unwrap();
         let backing = Backing::Given(Exposed::nothing());

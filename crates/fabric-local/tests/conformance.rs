@@ -1,5 +1,4 @@
 //! The conformance suite on threads, and on fibers over one and several workers.
-#![cfg(not(loom))]
 
 use std::time::Duration;
 

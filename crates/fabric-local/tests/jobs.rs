@@ -1,5 +1,4 @@
 //! How jobs of threads and fibers end, and what ranks keep across switches.
-#![cfg(not(loom))]
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -1,7 +1,6 @@
 //! Model checks of sleeping threads: no wake-up is lost, and a stall is noticed exactly when there is one.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-fabric-local --release --test loom`
-#![cfg(loom)]
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-fabric-local --release --test fabric-local`
 
 use corelace_fabric_local::idlers::Idlers;
 use corelace_fabric_local::modelled::Waiting;

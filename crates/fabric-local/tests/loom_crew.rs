@@ -1,8 +1,7 @@
 //! Model checks of fibers on several workers: no parked fiber with something pending stays parked, and a stall is noticed exactly
 //! when all are parked with nothing pending.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-fabric-local --release --test loom_crew`
-#![cfg(loom)]
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-fabric-local --release --test fabric-local`
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

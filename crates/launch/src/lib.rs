@@ -57,6 +57,7 @@ mod supervise;
 mod topology;
 mod verdict;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -66,6 +67,7 @@ pub use place::usable_cores;
 pub use recordings::Recordings;
 pub use search::{NotFound, find_program};
 pub use signals::not_ignored;
+pub use start::HOST_SUBCOMMAND;
 pub use status::status;
 
 /// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,
@@ -80,13 +82,11 @@ pub fn run(job: &Job) -> Result<u8, Error> {
 }
 
 /// Why a job could not be started.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error {
     /// The description of the job contradicts itself.
-    #[error("{0}")]
     Job(String),
     /// A rank's process could not be started.
-    #[error("cannot start rank {rank}, {program}: {source}{}", remedy::of(.source))]
     Spawn {
         /// Which rank.
         rank: u32,
@@ -96,7 +96,6 @@ pub enum Error {
         source: io::Error,
     },
     /// A file for output cannot be written.
-    #[error("{path}: {source}, expected a file that can be written")]
     File {
         /// Which one.
         path: PathBuf,
@@ -104,13 +103,39 @@ pub enum Error {
         source: io::Error,
     },
     /// The system refused something that the launcher needs.
-    #[error("{what}: {source}{}", remedy::of(.source))]
     System {
         /// What was attempted.
         what: &'static str,
         /// What the system said.
         source: io::Error,
     },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Job(why) => f.write_str(why),
+            Error::Spawn { rank, program, source } => {
+                let (program, remedy) = (program.display(), remedy::of(source));
+                write!(f, "cannot start rank {rank}, {program}: {source}{remedy}")
+            }
+            Error::File { path, source } => {
+                write!(f, "{}: {source}, expected a file that can be written", path.display())
+            }
+            Error::System { what, source } => write!(f, "{what}: {source}{}", remedy::of(source)),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Job(_) => None,
+            Error::Spawn { source, .. } | Error::File { source, .. } | Error::System { source, .. } => {
+                Some(source)
+            }
+        }
+    }
 }
 
 /// Names what was attempted when the system refuses.

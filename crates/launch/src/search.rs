@@ -1,14 +1,14 @@
 //! Finds a program the way a shell does, and says where it looked if there is none.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A program that is not there, or cannot be executed.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum NotFound {
     /// No such file.
-    #[error("program \"{name}\" not found: searched {searched}")]
     Nowhere {
         /// What was asked for.
         name: String,
@@ -16,7 +16,6 @@ pub enum NotFound {
         searched: String,
     },
     /// A file, but not an executable one.
-    #[error("program \"{name}\": {path} exists but is {why}")]
     NotExecutable {
         /// What was asked for.
         name: String,
@@ -26,6 +25,21 @@ pub enum NotFound {
         why: &'static str,
     },
 }
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotFound::Nowhere { name, searched } => {
+                write!(f, "program \"{name}\" not found: searched {searched}")
+            }
+            NotFound::NotExecutable { name, path, why } => {
+                write!(f, "program \"{name}\": {} exists but is {why}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotFound {}
 
 /// Finds `name`: a path with a slash in `directory` (the current one if `None`), any other name in `path` (the value of
 /// `PATH`) and then in `directory`, because `mpirun prog` for `./prog` is what people type. The result is absolute.

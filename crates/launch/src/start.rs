@@ -24,8 +24,8 @@ use crate::place::Places;
 use crate::stream::Stream;
 use crate::{Attempt, Error, environment, files, place, recordings};
 
-/// The hidden subcommand by which the helper executable becomes the host of threads or fibers.
-const HOST_SUBCOMMAND: &str = "__host";
+/// The hidden subcommand by which a helper executable becomes a process full of ranks: `__host LIBRARY PLAN_FD`.
+pub const HOST_SUBCOMMAND: &str = "__host";
 
 /// Up to so many ranks of one process have pipes of their own. More would take four descriptors each, of which a process may have some thousands: they
 /// write records into pipes that they have in common.

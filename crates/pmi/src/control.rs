@@ -4,6 +4,7 @@
 //! waits for its launcher only after flooding it, and frames of several threads of a rank do not mix. The launcher in turn reads a bounded
 //! number of bytes at a time: a rank that floods it costs no memory, and others have their turn.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -184,14 +185,43 @@ pub struct Inbox {
 }
 
 /// Why an [`Inbox`] cannot be read further.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum InboxError {
     /// The peer sent something else than frames.
-    #[error(transparent)]
-    Decode(#[from] DecodeError),
+    Decode(DecodeError),
     /// The socket failed.
-    #[error("control channel: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
+}
+
+impl fmt::Display for InboxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InboxError::Decode(error) => error.fmt(f),
+            InboxError::Io(error) => write!(f, "control channel: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for InboxError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // Says what it wraps, and is not its consequence.
+            InboxError::Decode(error) => error.source(),
+            InboxError::Io(error) => Some(error),
+        }
+    }
+}
+
+impl From<DecodeError> for InboxError {
+    fn from(error: DecodeError) -> InboxError {
+        InboxError::Decode(error)
+    }
+}
+
+impl From<io::Error> for InboxError {
+    fn from(error: io::Error) -> InboxError {
+        InboxError::Io(error)
+    }
 }
 
 impl Inbox {

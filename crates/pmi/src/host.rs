@@ -18,7 +18,7 @@
 //! ```
 
 use std::ffi::OsString;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -73,15 +73,11 @@ pub struct HostRank {
 }
 
 /// A text that is no plan.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// The launcher speaks another protocol.
-    #[error(
-        "host plan of protocol \"{0}\", expected {PROTOCOL}: corelace and libmpi_abi are of different versions"
-    )]
     Version(String),
     /// A line cannot be understood.
-    #[error("host plan, line \"{line}\": expected {expected}")]
     Line {
         /// The line.
         line: String,
@@ -89,9 +85,6 @@ pub enum PlanError {
         expected: &'static str,
     },
     /// Programs and rank lines disagree.
-    #[error(
-        "host plan with {programs} ranks in its programs but {ranks} rank lines; expected equal, at least 1"
-    )]
     Ranks {
         /// Sum over the programs.
         programs: u64,
@@ -99,6 +92,28 @@ pub enum PlanError {
         ranks: usize,
     },
 }
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Version(found) => write!(
+                f,
+                "host plan of protocol \"{found}\", expected {PROTOCOL}: corelace and libmpi_abi are of \
+                 different versions"
+            ),
+            PlanError::Line { line, expected } => {
+                write!(f, "host plan, line \"{line}\": expected {expected}")
+            }
+            PlanError::Ranks { programs, ranks } => write!(
+                f,
+                "host plan with {programs} ranks in its programs but {ranks} rank lines; expected equal, at \
+                 least 1"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
 
 impl HostPlan {
     /// The text form.

@@ -5,6 +5,7 @@
 //! its value and what was expected). A broken invitation is never taken for "no launcher": that would silently start N
 //! singletons instead of one job.
 
+use std::fmt;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::FdFlags;
@@ -156,28 +157,19 @@ impl Invitation {
 }
 
 /// A broken invitation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The launcher speaks another protocol than this library.
-    #[error(
-        "CORELACE_PMI_PROTOCOL is \"{found}\" but this library speaks {PROTOCOL}: the launcher and libmpi_abi are of \
-         different versions; start the program with the mpirun of the same installation"
-    )]
     Version {
         /// The value of the variable.
         found: String,
     },
     /// A variable that belongs to every invitation is not set.
-    #[error(
-        "{name} is not set although other variables of the launcher are: start the program with mpirun, or unset all \
-         CORELACE_* variables to run it alone"
-    )]
     Missing {
         /// The missing variable.
         name: &'static str,
     },
     /// A variable holds something else than expected.
-    #[error("{name} is \"{value}\", expected {expected}")]
     Malformed {
         /// The variable.
         name: &'static str,
@@ -188,18 +180,51 @@ pub enum Error {
     },
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Version { found } => write!(
+                f,
+                "CORELACE_PMI_PROTOCOL is \"{found}\" but this library speaks {PROTOCOL}: the launcher and \
+                 libmpi_abi are of different versions; start the program with the mpirun of the same \
+                 installation"
+            ),
+            Error::Missing { name } => write!(
+                f,
+                "{name} is not set although other variables of the launcher are: start the program with \
+                 mpirun, or unset all CORELACE_* variables to run it alone"
+            ),
+            Error::Malformed { name, value, expected } => {
+                write!(f, "{name} is \"{value}\", expected {expected}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// The descriptor that a variable names is not open: typically a program that a rank itself started with `system()` or
 /// `fork` after `MPI_Init`. Such a process is not part of the job.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{name} names descriptor {fd}, which is not open in this process: it was started by a rank, not by mpirun"
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimError {
     /// The variable.
     pub name: &'static str,
     /// The number it holds.
     pub fd: RawFd,
 }
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ClaimError { name, fd } = self;
+        write!(
+            f,
+            "{name} names descriptor {fd}, which is not open in this process: it was started by a rank, not \
+             by mpirun"
+        )
+    }
+}
+
+impl std::error::Error for ClaimError {}
 
 fn number(
     lookup: &impl Fn(&str) -> Option<String>,

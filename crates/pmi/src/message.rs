@@ -9,6 +9,8 @@
 //! Integers are little endian. Invariant: a decoder fed any bytes, in pieces of any size, either yields messages, asks for
 //! more, or fails; it never allocates more than [`REQUEST_MAX`] because a peer says so.
 
+use std::fmt;
+
 use crate::request::{REQUEST_MAX, Request};
 use crate::statement::{STATEMENT_MAX, Statement};
 
@@ -148,13 +150,11 @@ impl Crash {
 }
 
 /// Bytes that are no frame of this protocol.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 9")]
     Kind(u8),
     /// The length does not belong to the kind.
-    #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
     Length {
         /// The kind byte.
         kind: u8,
@@ -164,18 +164,33 @@ pub enum DecodeError {
         expected: &'static str,
     },
     /// The reserved bytes are not zero.
-    #[error("control message whose reserved bytes are not zero: not a frame")]
     Reserved,
     /// The text is no UTF-8.
-    #[error("control message whose text is not UTF-8")]
     Text,
     /// The body is no statement.
-    #[error("control message of kind 5 that makes no sense")]
     Statement,
     /// The body is no request.
-    #[error("control message of kind 9 that makes no sense")]
     Request,
 }
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::Kind(kind) => write!(f, "control message of kind {kind}, expected 1 to 9"),
+            DecodeError::Length { kind, length, expected } => {
+                write!(f, "control message of kind {kind} with {length} bytes, expected {expected}")
+            }
+            DecodeError::Reserved => {
+                f.write_str("control message whose reserved bytes are not zero: not a frame")
+            }
+            DecodeError::Text => f.write_str("control message whose text is not UTF-8"),
+            DecodeError::Statement => f.write_str("control message of kind 5 that makes no sense"),
+            DecodeError::Request => f.write_str("control message of kind 9 that makes no sense"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
 
 impl Message {
     /// The rank that the message speaks for, or claims to.

@@ -1,5 +1,4 @@
 //! What a receiver makes of cells that somebody has overwritten: an error that it can tell, never a panic.
-#![cfg(not(loom))]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;

@@ -1,7 +1,6 @@
 //! Model checks of the ring, the pool, the doorbell and claims: every interleaving that loom's bound allows.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-ring --release --test loom`
-#![cfg(loom)]
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-ring --release --test ring`
 
 use std::cell::Cell as PrivateCell;
 

@@ -1,5 +1,4 @@
 //! An exchange against a naive model: queues of letters with the same rule for room.
-#![cfg(not(loom))]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::VecDeque;

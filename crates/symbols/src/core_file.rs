@@ -2,16 +2,15 @@
 //!
 //! Invariant: any file may be asked about. Only its tables and the innermost part of the stack are read, however long it is.
 
-use std::fs::File;
 use std::path::Path;
 
-use object::elf::{ET_EXEC, FileHeader64, NT_FILE, NT_PRPSINFO, NT_PRSTATUS, PT_LOAD};
-use object::read::ReadCache;
-use object::read::elf::{FileHeader, ProgramHeader};
-use object::{LittleEndian, ReadRef};
-
 use crate::Moment;
+use crate::elf::{Elf, FIXED, LOADED, NOTES, notes, number};
 
+/// Kinds of notes in core files: a thread, its process, the files that it has mapped.
+const THREAD: u64 = 1;
+const OF_PROCESS: u64 = 3;
+const MAPPED: u64 = 0x4649_4c45;
 /// Bytes of the stack that are read.
 const STACK_BYTES: u64 = 64 << 10;
 /// Where these lie in the system's descriptions of a process and of its registers.
@@ -38,41 +37,35 @@ pub struct Core {
 impl Core {
     /// Reads the core file of the process `process`, which ran `program`; `None` if it is not that.
     pub fn read(path: &Path, process: u32, program: &Path) -> Option<Core> {
-        let cache = ReadCache::new(File::open(path).ok()?);
-        let mut core = Core::parse(&cache, program)?;
-        core.bias = if is_fixed(program)? { 0 } else { core.program.0 };
+        let mut core = Core::parse(&Elf::open(path)?, program)?;
+        let fixed = Elf::open(&crate::readable(program))?.kind == FIXED;
+        core.bias = if fixed { 0 } else { core.program.0 };
         (core.process == process).then_some(core)
     }
 
-    fn parse<'d, R: ReadRef<'d>>(data: R, program: &Path) -> Option<Core> {
-        let header = FileHeader64::<LittleEndian>::parse(data).ok()?;
-        let endian = header.endian().ok()?;
-        let segments = header.program_headers(endian, data).ok()?;
+    fn parse(elf: &Elf, program: &Path) -> Option<Core> {
         let mut core = Core::default();
-        for segment in segments {
-            let Some(mut notes) = segment.notes(endian, data).ok().flatten() else { continue };
-            while let Ok(Some(note)) = notes.next() {
-                let description = note.desc();
-                match note.n_type(endian) {
+        for segment in elf.segments.iter().filter(|segment| segment.kind == NOTES) {
+            let Some(bytes) = elf.read(segment.begin, segment.length) else { continue };
+            for (kind, description) in notes(&bytes) {
+                match kind {
                     // The thread that crashed comes first.
-                    NT_PRSTATUS if core.stack == 0 => {
+                    THREAD if core.stack == 0 => {
                         let register = |number: usize| word(description, REGISTERS + 8 * number);
                         core.instruction = register(INSTRUCTION)?;
                         (core.stack, core.frame) = (register(STACK)?, register(FRAME)?);
                     }
-                    NT_PRPSINFO => core.process = word(description, PROCESS)? as u32,
-                    NT_FILE => core.program = extent(description, program)?,
+                    OF_PROCESS => core.process = word(description, PROCESS)? as u32,
+                    MAPPED => core.program = extent(description, program)?,
                     _ => {}
                 }
             }
         }
-        for segment in segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD) {
-            let (start, bytes) = (segment.p_vaddr(endian), segment.p_filesz(endian));
-            let Some(inside) = core.stack.checked_sub(start).filter(|inside| *inside < bytes) else {
-                continue;
-            };
-            let at = segment.p_offset(endian).checked_add(inside)?;
-            core.bytes = data.read_bytes_at(at, STACK_BYTES.min(bytes - inside)).ok()?.to_vec();
+        for segment in elf.segments.iter().filter(|segment| segment.kind == LOADED) {
+            let inside = core.stack.checked_sub(segment.address);
+            let Some(inside) = inside.filter(|inside| *inside < segment.length) else { continue };
+            let at = segment.begin.checked_add(inside)?;
+            core.bytes = elf.read(at, STACK_BYTES.min(segment.length - inside))?;
         }
         Some(core)
     }
@@ -90,13 +83,6 @@ impl Core {
     }
 }
 
-/// Whether a program runs at the addresses that its file names.
-fn is_fixed(program: &Path) -> Option<bool> {
-    let cache = ReadCache::new(File::open(crate::readable(program)).ok()?);
-    let header = FileHeader64::<LittleEndian>::parse(&cache).ok()?;
-    Some(header.e_type(LittleEndian) == ET_EXEC)
-}
-
 /// Where a file lies, by the list of all that are mapped.
 fn extent(list: &[u8], file: &Path) -> Option<(u64, u64)> {
     let count = usize::try_from(word(list, 0)?).ok()?;
@@ -112,7 +98,7 @@ fn extent(list: &[u8], file: &Path) -> Option<(u64, u64)> {
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    number(bytes, at, 8)
 }
 
 #[cfg(test)]

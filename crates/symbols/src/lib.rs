@@ -10,19 +10,19 @@
 
 mod callers;
 mod core_file;
+mod debug;
+mod elf;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::Write;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use addr2line::Loader;
-use object::{Object, ObjectSection};
 use pmi::copies;
-use rustix::fs::{MemfdFlags, memfd_create};
+
+use debug::Debug;
+use elf::Elf;
 
 pub use callers::{Moment, callers};
 pub use core_file::Core;
@@ -52,7 +52,7 @@ pub struct Site {
 /// Looks spots up. Each module is read once, each spot looked up once.
 #[derive(Default)]
 pub struct Symbols {
-    modules: HashMap<PathBuf, Option<Loader>>,
+    modules: HashMap<PathBuf, Option<Module>>,
     sites: HashMap<Spot, Site>,
     /// Files below it are named from here.
     directory: Option<PathBuf>,
@@ -120,15 +120,13 @@ impl Symbols {
     }
 
     fn look_up(&mut self, spot: &Spot) -> Site {
-        let loader = self.modules.entry(spot.module.clone()).or_insert_with(|| load(&spot.module));
+        let module = self.modules.entry(spot.module.clone()).or_insert_with(|| Module::load(&spot.module));
         let mut site = Site { module: name(&spot.module), offset: spot.offset, ..Site::default() };
         // A return address is behind its call, and may be in the next line already.
-        let (Some(loader), Some(probe)) = (loader, spot.offset.checked_sub(1)) else { return site };
-        site.function = function(loader, probe);
-        site.line = loader.find_location(probe).ok().flatten().and_then(|location| {
-            let line = location.line.filter(|line| *line > 0)?;
-            Some((shortened(Path::new(location.file?), self.directory.as_deref()), line))
-        });
+        let (Some(module), Some(probe)) = (module, spot.offset.checked_sub(1)) else { return site };
+        site.function = module.function(probe);
+        let line = module.debug.as_ref().and_then(|debug| debug.line(probe));
+        site.line = line.map(|(file, line)| (shortened(&file, self.directory.as_deref()), line));
         site
     }
 }
@@ -136,36 +134,71 @@ impl Symbols {
 /// What the kernel writes behind the name of a file that has none any more, or never had one.
 const NAMELESS: &str = " (deleted)";
 
-/// The debug information of a module.
-fn load(module: &Path) -> Option<Loader> {
-    match form_for_copies(module) {
-        Some(bytes) => {
-            // The reader wants a path; what it has mapped stays when the file is gone.
-            let mut file = std::fs::File::from(memfd_create("corelace-copies", MemfdFlags::CLOEXEC).ok()?);
-            file.write_all(&bytes).ok()?;
-            Loader::new(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
-        }
-        None => Loader::new(readable(module)).ok(),
+/// What a file says of its code.
+struct Module {
+    debug: Option<Debug>,
+    /// Sorted by address. Of those with the same address, the last has the best name.
+    functions: Vec<Function>,
+}
+
+struct Function {
+    address: u64,
+    end: u64,
+    name: String,
+}
+
+impl Module {
+    fn load(module: &Path) -> Option<Module> {
+        let elf = file_of(module)?;
+        Some(Module { debug: Debug::read(&elf, &readable(module)), functions: functions(&elf) })
+    }
+
+    /// The function that the address is in; without debug information, by the symbols.
+    fn function(&self, probe: u64) -> Option<String> {
+        let named = || {
+            let behind = self.functions.partition_point(|function| function.address <= probe);
+            let function = self.functions[..behind].last().filter(|function| probe < function.end)?;
+            Some(function.name.clone())
+        };
+        let name = self.debug.as_ref().and_then(|debug| debug.function(probe)).or_else(named)?;
+        Some(readable_name(&name))
     }
 }
 
-/// The file whose addresses a module's are, if that is none of its own: what a program has for copies.
-fn form_for_copies(module: &Path) -> Option<Vec<u8>> {
-    let program = program_of_copy(module)?;
-    let bytes = std::fs::read(readable(&program)).ok()?;
-    let file = object::File::parse(&*bytes).ok()?;
-    Some(file.section_by_name(copies::SECTION)?.data().ok()?.to_vec())
+/// What a file names of its code.
+fn functions(elf: &Elf) -> Vec<Function> {
+    let Some(table) = elf.symbols() else { return Vec::new() };
+    let mut symbols: Vec<_> = table.iter().collect();
+    // Of many names of a function, the one that says most of itself.
+    symbols.sort_by_key(|symbol| (symbol.address, symbol.certain, symbol.size > 0, symbol.global));
+    let functions = symbols.iter().map(|symbol| {
+        let (address, name) = (symbol.address, symbol.name.to_owned());
+        // Code that was written in assembly may say nothing of its length.
+        let section =
+            || elf.sections.iter().find(|of| of.is_code() && (of.address..of.end()).contains(&address));
+        let end = match symbol.size {
+            0 => section().map_or(address, |section| section.end()),
+            size => address.saturating_add(size),
+        };
+        Function { address, end, name }
+    });
+    functions.collect()
+}
+
+/// The file whose addresses a module's are: what a program has for copies, if the module is one of them, or its own.
+fn file_of(module: &Path) -> Option<Elf> {
+    let elf = Elf::open(&readable(module))?;
+    let form = program_of_copy(module).and_then(|_| elf.section(copies::SECTION).cloned());
+    match form {
+        Some(form) => elf.within(&form),
+        None => Some(elf),
+    }
 }
 
 /// The program whose copy a module is; `None` if it is no copy.
 fn program_of_copy(module: &Path) -> Option<PathBuf> {
     let path = module.as_os_str().as_bytes().strip_suffix(copies::OF_A_COPY.as_bytes())?;
     Some(OsStr::from_bytes(path).into())
-}
-
-/// The bytes of the file whose addresses a module's are.
-fn file_of(module: &Path) -> Option<Vec<u8>> {
-    form_for_copies(module).or_else(|| std::fs::read(readable(module)).ok())
 }
 
 /// Where the module can be read. A program that was compiled into memory has no path, but whoever started it still holds it open; one that
@@ -192,21 +225,13 @@ fn name(module: &Path) -> String {
     name.strip_prefix("memfd:").unwrap_or(name).to_owned()
 }
 
-/// The innermost function that the address is in, inlined ones included; without debug information, the symbol.
-fn function(loader: &Loader, probe: u64) -> Option<String> {
-    let mut frames = loader.find_frames(probe).ok();
-    let framed = frames.as_mut().and_then(|frames| frames.next().ok().flatten()).and_then(|frame| {
-        let function = frame.function?;
-        let name = function.raw_name().ok()?.into_owned();
-        Some(readable_name(&name, function.language))
-    });
-    framed.or_else(|| Some(readable_name(loader.find_symbol(probe)?, None)))
-}
-
-/// The name as its author wrote it. A short name of C's is also the code of a type in C++: `f` would be demangled to `float`.
-fn readable_name(name: &str, language: Option<addr2line::gimli::DwLang>) -> String {
+/// The name as its author wrote it. A short name of C's is also the code of a type in C++: `f` would become `float`.
+fn readable_name(name: &str) -> String {
     let mangled = ["_Z", "_R", "__Z", "___Z"].iter().any(|start| name.starts_with(start));
-    if mangled { addr2line::demangle_auto(name.into(), language).into_owned() } else { name.to_owned() }
+    let of_rust = || rustc_demangle::try_demangle(name).ok().map(|name| format!("{name:#}"));
+    let of_cpp = || cpp_demangle::Symbol::new(name).ok()?.demangle().ok();
+    let found = if mangled { of_rust().or_else(of_cpp) } else { None };
+    found.unwrap_or_else(|| name.to_owned())
 }
 
 /// A source file as its author thinks of it: from the current directory, or by its last two names.
@@ -288,7 +313,7 @@ mod tests {
     }
 
     /// A program with a function `inner` whose call of `abort` is on line 3, built with these flags; the offset behind the call.
-    fn program(flags: &[&str]) -> (tempfile::TempDir, Spot) {
+    pub(crate) fn program(flags: &[&str]) -> (tempfile::TempDir, Spot) {
         let room = tempfile::tempdir().unwrap();
         let source = room.path().join("crash.c");
         let text = "extern void abort(void);\n__attribute__((noinline)) void inner(void) {\n    abort();\n}\nint main(void) { inner(); return 0; }\n";
@@ -364,7 +389,7 @@ mod tests {
     #[test]
     fn short_names_are_not_taken_for_mangled_ones() {
         assert_eq!(
-            ["f", "i", "main", "_Z", "_Z5solvei"].map(|name| readable_name(name, None)),
+            ["f", "i", "main", "_Z", "_Z5solvei"].map(readable_name),
             ["f", "i", "main", "_Z", "solve(int)"]
         );
     }

@@ -1,14 +1,15 @@
 //! What can be wrong with a trace: which file, where, and what was expected there.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A trace could not be written or read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The operating system refused.
-    #[error("{}: {source}", file.display())]
     Io {
         /// The file.
         file: PathBuf,
@@ -16,7 +17,6 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The file is something else.
-    #[error("{}: not a trace of Corelace: its first bytes are {found:?}, expected {expected:?}", file.display())]
     Foreign {
         /// The file.
         file: PathBuf,
@@ -26,7 +26,6 @@ pub enum TraceError {
         expected: &'static str,
     },
     /// The file is of another version, or was written on a machine of the other byte order.
-    #[error("{}: written by {found}, this program reads {expected}", file.display())]
     Incompatible {
         /// The file.
         file: PathBuf,
@@ -36,7 +35,6 @@ pub enum TraceError {
         expected: String,
     },
     /// The file ends early or contradicts itself.
-    #[error("{}: damaged at byte {offset}: expected {expected}", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -45,6 +43,34 @@ pub enum TraceError {
         /// What should be there.
         expected: String,
     },
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceError::Io { file, source } => write!(f, "{}: {source}", file.display()),
+            TraceError::Foreign { file, found, expected } => write!(
+                f,
+                "{}: not a trace of Corelace: its first bytes are {found:?}, expected {expected:?}",
+                file.display()
+            ),
+            TraceError::Incompatible { file, found, expected } => {
+                write!(f, "{}: written by {found}, this program reads {expected}", file.display())
+            }
+            TraceError::Damaged { file, offset, expected } => {
+                write!(f, "{}: damaged at byte {offset}: expected {expected}", file.display())
+            }
+        }
+    }
+}
+
+impl Error for TraceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            TraceError::Io { source, .. } => Some(source),
+            TraceError::Foreign { .. } | TraceError::Incompatible { .. } | TraceError::Damaged { .. } => None,
+        }
+    }
 }
 
 impl TraceError {

@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::{fs, thread};
 
-use super::is_fresh;
-use super::shim::files;
+use assemble::files::is_fresh;
+use assemble::shim::sources;
+
 use crate::r#gen::fortran::{self, Source};
 use crate::spec::Spec;
 use crate::workspace::{self, Outcome, run};
@@ -40,7 +41,7 @@ pub fn make(root: &Path, scratch: &Path) -> Outcome<Bindings> {
     parts.extend(OF_COMPILER.map(|name| by_hand.join(name)));
 
     let generated = write(&made.join("entries"), &fortran::entry_points(&spec))?;
-    let own = files(&by_hand)?;
+    let own = sources(&by_hand)?;
     let is_compiled = |path: &&PathBuf| {
         path.extension().is_some_and(|it| it == "c") && !OF_COMPILER.iter().any(|name| path.ends_with(name))
     };

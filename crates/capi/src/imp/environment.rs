@@ -131,11 +131,13 @@ pub(crate) fn mpi_get_version(_: &Call, version: Out<c_int>, subversion: Out<c_i
 }
 
 pub(crate) fn mpi_get_library_version(_: &Call, version: OutString, resultlen: Out<c_int>) -> Outcome {
-    resultlen.set(version.set(concat!(
-        "Corelace ",
-        env!("CARGO_PKG_VERSION"),
-        " (MPI 5.0, standard ABI 1.0)"
-    )));
+    // `cargo xtask install` sets the variable when it optimises across crates.
+    resultlen.set(version.set(match option_env!("CORELACE_BUILD") {
+        Some(_) => {
+            concat!("Corelace ", env!("CARGO_PKG_VERSION"), " (MPI 5.0, standard ABI 1.0, release build)")
+        }
+        None => concat!("Corelace ", env!("CARGO_PKG_VERSION"), " (MPI 5.0, standard ABI 1.0, quick build)"),
+    }));
     Ok(())
 }
 

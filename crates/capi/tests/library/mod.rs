@@ -1,5 +1,6 @@
-//! Builds the library in both forms once, and compiles C programs against it.
-#![allow(dead_code, reason = "each test file uses a part")]
+//! The library in both forms and its launcher, from one installation.
+//!
+//! C programs are compiled against it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,38 +15,10 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library of the installation that `CORELACE_TEST_PREFIX` names, or one that is built now. Cargo makes no static
-    /// library for tests by itself.
+    /// The library of the installation under test.
     pub fn build() -> Library {
-        static BUILT: OnceLock<Library> = OnceLock::new();
-        BUILT
-            .get_or_init(|| {
-                if let Some(prefix) = std::env::var_os("CORELACE_TEST_PREFIX") {
-                    let lib = Path::new(&prefix).join("lib");
-                    return Library {
-                        archive: lib.join("libmpi_abi.a"),
-                        shared: lib.join("libmpi_abi.so.1"),
-                    };
-                }
-                succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-capi"]));
-                let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-                let directory = scratch(concat!("library-", env!("CARGO_CRATE_NAME")));
-                let archive = target.join("debug/libcorelace_capi.a");
-                let script = directory.join("map");
-                fs::write(&script, "{ global: MPI_*; PMPI_*; MPIX_*; corelace_*; local: *; };\n").unwrap();
-                let shared = directory.join("libmpi_abi.so.1");
-                let mut linker = Command::new("cc");
-                linker.args([
-                    "-shared",
-                    "-Wl,--gc-sections",
-                    "-Wl,-soname,libmpi_abi.so.1",
-                    "-Wl,--whole-archive",
-                ]);
-                linker.arg(&archive).arg("-Wl,--no-whole-archive").arg("-o").arg(&shared);
-                succeed(linker.arg(format!("-Wl,--version-script={}", script.display())));
-                Library { archive, shared }
-            })
-            .clone()
+        let lib = installation().join("lib");
+        Library { archive: lib.join("libmpi_abi.a"), shared: lib.join("libmpi_abi.so.1") }
     }
 
     /// A compiler run that makes `product` from sources of `tests/programs`; the library is still to be added.
@@ -93,32 +66,24 @@ pub fn succeed(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// A launcher with the library under test beside it.
-pub struct Prefix(PathBuf);
+/// The launcher of the installation under test.
+pub fn mpirun() -> PathBuf {
+    installation().join("bin/mpirun")
+}
 
-impl Prefix {
-    pub fn build() -> &'static Prefix {
-        static BUILT: OnceLock<Prefix> = OnceLock::new();
-        BUILT.get_or_init(|| {
-            let library = Library::build();
-            let root = library.shared.parent().unwrap().join("prefix");
-            succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-cli"]));
-            let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/corelace");
-            let prefix = Prefix(root);
-            for (original, place) in [(&library.shared, prefix.library()), (&built, prefix.mpirun())] {
-                fs::create_dir_all(place.parent().unwrap()).unwrap();
-                let _ = fs::remove_file(&place);
-                fs::hard_link(original, &place).unwrap();
-            }
-            prefix
-        })
-    }
-
-    pub fn mpirun(&self) -> PathBuf {
-        self.0.join("bin/mpirun")
-    }
-
-    fn library(&self) -> PathBuf {
-        self.0.join("lib/libmpi_abi.so.1")
-    }
+/// The installation that `CORELACE_TEST_PREFIX` names, or one that is made now, once.
+fn installation() -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        if let Some(prefix) = std::env::var_os("CORELACE_TEST_PREFIX") {
+            return PathBuf::from(prefix);
+        }
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let prefix = target.join("test-prefix");
+        let mut install = Command::new(env!("CARGO"));
+        install.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        install.args(["xtask", "install", "--quick", "--prefix"]).arg(&prefix);
+        succeed(&mut install);
+        prefix
+    })
 }

@@ -2,7 +2,7 @@
 
 use corelace_engine::{Dest, Error, Mode, Plan, Rank, Source, Tag, TagMatch};
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::{PortalHabit, run};
 
 #[test]

@@ -61,6 +61,14 @@ pub struct Call {
     pub seed: i64,
 }
 
+/// So many cases of what takes long, unless `PROPTEST_CASES` asks for another number.
+/// A run at night asks for more.
+pub fn cases(usual: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig { cases: if asked { config.cases } else { usual }, ..config }
+}
+
 pub fn calls() -> impl Strategy<Value = Vec<Call>> {
     let which = prop_oneof![
         Just(Which::Barrier),
@@ -94,7 +102,12 @@ pub fn datum(seed: i64, member: u32, index: usize) -> i64 {
 }
 
 pub fn data(seed: i64, member: u32, count: usize) -> Vec<i64> {
-    (0..count).map(|index| datum(seed, member, index)).collect()
+    part(seed, member, 0, count)
+}
+
+/// Elements of what a member brings, from one on.
+pub fn part(seed: i64, member: u32, first: usize, count: usize) -> Vec<i64> {
+    (first..first + count).map(|index| datum(seed, member, index)).collect()
 }
 
 pub fn long() -> Datatype {
@@ -120,7 +133,14 @@ pub fn summing() -> Reduction {
 }
 
 pub fn summed(seed: i64, members: u32, count: usize) -> Vec<i64> {
-    (0..count).map(|index| (0..members).map(|member| datum(seed, member, index)).sum()).collect()
+    summed_part(seed, members, 0, count)
+}
+
+/// Elements of the sum, from one on.
+pub fn summed_part(seed: i64, members: u32, first: usize, count: usize) -> Vec<i64> {
+    // What members bring at one index differs by what does not depend on the index.
+    let of_first: i64 = (0..members).map(|member| datum(seed, member, 0)).sum();
+    (first..first + count).map(|index| of_first + i64::from(members) * index as i64).collect()
 }
 
 /// Takes part in one form or the other.
@@ -151,7 +171,7 @@ pub fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
     let (me, p) = (comm.rank(), comm.size());
     let (root, all) = (call.root % p, count * p as usize);
     let (mut own, mut values) = (data(seed, me, count), vec![0; all]);
-    let dealt = data(seed, root, all)[me as usize * count..][..count].to_vec();
+    let dealt = part(seed, root, me as usize * count, count);
     match which {
         Which::Bcast => {
             let done = rank.bcast_at_once(bytes(&mut own), root, comm);
@@ -211,7 +231,7 @@ pub fn is_done_at_once(rank: &Rank, comm: &Comm, call: Call) -> bool {
         Which::Alltoall => {
             let mut dealt = data(seed, me, all);
             let done = rank.alltoall_at_once(bytes(&mut dealt), bytes(&mut values), comm);
-            let block = |member| data(seed, member, all)[me as usize * count..][..count].to_vec();
+            let block = |member| part(seed, member, me as usize * count, count);
             assert!(!done || values == (0..p).flat_map(block).collect::<Vec<_>>(), "{call:?}");
             done
         }
@@ -288,9 +308,8 @@ pub fn check(rank: &Rank, comm: &Comm, call: Call) {
                 rank.alltoall(Some(&out(&all, count)), &room(&mut values, count), comm).unwrap(),
                 form,
             );
-            let part =
-                |from: u32| data(seed, from, count * p as usize)[me as usize * count..][..count].to_vec();
-            assert_eq!(values, (0..p).flat_map(part).collect::<Vec<_>>(), "{call:?}");
+            let block = |from: u32| part(seed, from, me as usize * count, count);
+            assert_eq!(values, (0..p).flat_map(block).collect::<Vec<_>>(), "{call:?}");
         }
         Which::ReduceScatter => {
             // Blocks of the same length, or each a bit longer than the one before.
@@ -306,9 +325,9 @@ pub fn check(rank: &Rank, comm: &Comm, call: Call) {
                 _ => rank.reduce_scatter(send.as_ref(), &recv, &counts, &sum(), comm),
             };
             complete(rank, plan.unwrap(), form);
-            assert_eq!(values[..mine], summed(seed, p, total)[first..][..mine], "{call:?}");
-            let rest = &data(seed, me, total)[mine..];
-            assert!(in_place || values[mine..] == *rest, "{call:?} writes no more than its block");
+            assert_eq!(values[..mine], summed_part(seed, p, first, mine), "{call:?}");
+            let rest = part(seed, me, mine, total - mine);
+            assert!(in_place || values[mine..] == rest, "{call:?} writes no more than its block");
         }
         Which::Scan | Which::Exscan => {
             let mut values = own.clone();
@@ -368,15 +387,15 @@ pub fn begin_by<'a>(
         }
         Which::Scatter => {
             let plan = rank.scatter(at_root.then_some(&send), Some(&recv), root, comm);
-            (plan, Some(data(seed, root, all)[me as usize * count..][..count].to_vec()))
+            (plan, Some(part(seed, root, me as usize * count, count)))
         }
         Which::Alltoall => {
-            let part = |from: u32| data(seed, from, all)[me as usize * count..][..count].to_vec();
-            (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(part).collect()))
+            let block = |from: u32| part(seed, from, me as usize * count, count);
+            (rank.alltoall(Some(&send), &recv, comm), Some((0..p).flat_map(block).collect()))
         }
         Which::ReduceScatter => {
             let plan = rank.reduce_scatter_block(Some(&send), &recv, &sum(), comm);
-            (plan, Some(summed(seed, p, all)[me as usize * count..][..count].to_vec()))
+            (plan, Some(summed_part(seed, p, me as usize * count, count)))
         }
         Which::Scan => (rank.scan(Some(&send), &recv, &sum(), comm), Some(summed(seed, me + 1, count))),
         Which::Exscan => {

@@ -1,6 +1,6 @@
 //! Once there is a board no message is sent; boards come and go with their communicators.
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::habitual::{letters_posted, transfers_started};
 use crate::support::{Habits, run};
 

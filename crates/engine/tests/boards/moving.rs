@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use corelace_engine::{Comm, Datatype, Error, Plan, Rank, RecvBuffer, RequestId, SendBuffer};
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::habitual::letters_posted;
 use crate::support::{Habits, run};
 
@@ -207,7 +207,7 @@ fn types_with_gaps_keep_their_gaps() {
                         RecvBuffer::new(values.as_mut_ptr().cast(), 1, &kind),
                     )
                 };
-                let part = |of: u32| data(seed, of, count * p)[me as usize * count..][..count].to_vec();
+                let part = |of: u32| part(seed, of, me as usize * count, count);
                 let (plan, expected) = match which {
                     Which::Bcast => {
                         if me == root {

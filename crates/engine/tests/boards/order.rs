@@ -3,7 +3,7 @@
 use corelace_engine::datatype::Basic;
 use corelace_engine::{Builtin, Datatype, Op, RecvBuffer, SendBuffer};
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::{Habits, run};
 
 #[test]

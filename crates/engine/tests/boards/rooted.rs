@@ -2,7 +2,7 @@
 
 use corelace_engine::{Datatype, RecvBuffer};
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::{Habits, PortalHabit, run};
 
 #[test]

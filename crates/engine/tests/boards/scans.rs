@@ -3,7 +3,7 @@
 use corelace_engine::datatype::Basic;
 use corelace_engine::{Builtin, Datatype, Op, Rank, RecvBuffer, SendBuffer, UserFunction};
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::habitual::letters_posted;
 use crate::support::{Habits, run};
 

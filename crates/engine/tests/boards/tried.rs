@@ -4,7 +4,7 @@
 use corelace_engine::{Comm, Error, Rank};
 use proptest::prelude::*;
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::habitual::transfers_started;
 use crate::support::{Habits, run};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use corelace_engine::RequestId;
 
-use crate::calls::*;
+use super::calls::*;
 use crate::support::habitual::letters_posted;
 use crate::support::{Habits, run};
 

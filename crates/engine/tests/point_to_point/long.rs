@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use corelace_engine::{Dest, Mode, Source};
 
-use super::support::habitual::{letters_before_get, letters_posted, puts};
-use super::support::{ANNOUNCED, FRESH, Habits, PLAIN, bytes_in, bytes_out, run};
 use super::{is, pattern, receive, send, tag};
+use crate::support::habitual::{letters_before_get, letters_posted, puts};
+use crate::support::{ANNOUNCED, FRESH, Habits, PLAIN, bytes_in, bytes_out, run};
 
 #[test]
 fn long_messages_are_offered_and_go_in_letters_by_turns_to_see_what_is_quicker() {

@@ -1,5 +1,4 @@
 //! Buffers of two-integer elements in different layouts, which know when a byte outside the data was touched.
-#![allow(dead_code, reason = "each test file uses a part of this")]
 
 use std::rc::Rc;
 

@@ -1,6 +1,6 @@
 //! Ranks to test with: fibers of this process, on a fabric whose habits a test can change.
-#![allow(dead_code, reason = "each test file uses a part of this")]
 
+pub mod cells;
 pub mod habitual;
 
 use corelace_engine as engine;

@@ -24,15 +24,18 @@ const COMPUTE: u64 = 40_000;
 const LATENCY: u64 = 2_500;
 const COPY: u64 = 600;
 
+/// Of a recording: some times what the longest one of the tests takes.
+/// All of it is read, also what is empty.
+const ROOM: u64 = 8 << 20;
+
 impl Stencil {
     /// Writes the trace; how many events it has.
     pub fn write(&self, file: &Path) -> u64 {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: String| directory.path().join(name);
         let mut paths: Vec<PathBuf> = (0..self.ranks).map(|rank| path(format!("{rank}"))).collect();
-        let create = |path: &PathBuf, rank| {
-            Recording::create(path, rank, 64 << 20, 1_000_000_000).expect("a recording")
-        };
+        let create =
+            |path: &PathBuf, rank| Recording::create(path, rank, ROOM, 1_000_000_000).expect("a recording");
         let mut recordings: Vec<Recording> =
             paths.iter().enumerate().map(|(rank, path)| create(path, rank as u32)).collect();
         let mut now = vec![1_000_000u64; self.ranks as usize];

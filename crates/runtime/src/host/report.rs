@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use json::Json;
+
 use super::computing::Computing;
 use super::decimal::{duration, fraction};
 use crate::chip::{Chip, Scratchpad, Stats};
@@ -67,7 +69,7 @@ pub(super) fn json(
          \"declared_cycles\":{},\"counted_cycles\":{},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"peak_bytes\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
-        quoted(&chip.name),
+        Json::from(&*chip.name),
         fraction(stats.time.into(), stats.ticks_per_second.into(), 15),
         stats.cycles(),
         computing.declared,
@@ -100,19 +102,6 @@ fn mean_microwatts(stats: &Stats) -> u128 {
     const FEMTOJOULES_OF_A_MICROWATT_SECOND: u128 = 1_000_000_000;
     let a_second = stats.energy.total() * u128::from(stats.ticks_per_second) / u128::from(stats.time.max(1));
     a_second / FEMTOJOULES_OF_A_MICROWATT_SECOND
-}
-
-/// A text as JSON writes it.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control < ' ' => _ = write!(quoted, "\\u{:04x}", control as u32),
-            plain => quoted.push(plain),
-        }
-    }
-    quoted + "\""
 }
 
 /// Characters of the longest bar.

@@ -1,0 +1,6 @@
+//! Launcher and compiler wrappers from outside, in an installation with a stand-in for the library.
+
+mod common;
+mod compilers;
+mod hosts;
+mod jobs;
