@@ -197,7 +197,13 @@ impl Fabric for LocalFabric {
 }
 
 ring::deliver_by_endpoint!(LocalFabric);
-ring::wait_on_this_core!(LocalFabric, |fabric| fabric.region.exchange().geometry().ranks());
+ring::wait_on_this_core!(LocalFabric, |fabric| fabric.region.exchange().geometry().ranks(), |fabric| {
+    match &fabric.home {
+        Home::Thread(_, waiting, _) => waiting.cores_of_process(),
+        // The crew knows where its workers are.
+        Home::Fiber(_) => u32::MAX,
+    }
+});
 
 impl Park for LocalFabric {
     fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {

@@ -479,7 +479,7 @@ impl Fabric for ShmFabric {
 }
 
 ring::deliver_by_endpoint!(ShmFabric);
-ring::wait_on_this_core!(ShmFabric, |fabric| fabric.ranks);
+ring::wait_on_this_core!(ShmFabric, |fabric| fabric.ranks, |fabric| fabric.waiting.cores_of_process());
 
 impl Park for ShmFabric {
     #[inline]

@@ -120,6 +120,27 @@ pub fn current_core() -> u32 {
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
+/// How many threads the process has; 1 if that cannot be found out.
+pub fn threads_of_process() -> u32 {
+    let mut text = [0_u8; 512];
+    // SAFETY: the path ends with a zero; the buffer is valid for its length; what was opened is closed.
+    let read = unsafe {
+        let file = libc::open(c"/proc/self/stat".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return 1;
+        }
+        let read = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        read
+    };
+    let text = text.get(..usize::try_from(read).unwrap_or(0)).unwrap_or_default();
+    // The second field is a name in parentheses, which may hold anything. The twentieth is the number.
+    let after_name = text.iter().rposition(|byte| *byte == b')').map_or(text.len(), |at| at + 1);
+    let mut fields = text[after_name..].split(|byte| *byte == b' ').skip(18);
+    let number = fields.next().and_then(|field| str::from_utf8(field).ok()?.parse().ok());
+    number.unwrap_or(1)
+}
+
 /// Mapped memory, zeroed and sparse at first, unmapped on drop.
 #[derive(Debug)]
 pub struct Mapping {

@@ -6,6 +6,8 @@
 //! * **Another rank of the job sits on the same core**, as far as is known: the waiter then yields when the wait has lasted for 50 us, twice that, and so on. If
 //!   waits end in a yield, again and again, it is the awaited one: the waiter loses its patience and yields almost at once. It finds it again when
 //!   a wait ends by spinning after all, when yielding did not help either, or for one wait in [`PROBE_EVERY`], to see whether things have changed.
+//! * **Other threads of the process want the core**, because it has more of them than cores. The waiter
+//!   yields at each look at the clock, and loses its patience at the first.
 //! * **Another program wants the core.** To yield would be to lose it for a time slice, while the kernel shares it fairly anyway; so the waiter does not. To be
 //!   without the core shows as a gap between two looks at the clock, or as a yield that comes back late. The waiter then sleeps; after two such waits in a row it
 //!   sleeps early for a while.
@@ -80,6 +82,9 @@ pub trait Ground {
 
     /// True if another rank of the job was last seen on it.
     fn is_shared(&self) -> bool;
+
+    /// True if the waiter's process has more threads than cores.
+    fn is_crowded(&self) -> bool;
 }
 
 /// The patience of one waiter.
@@ -192,12 +197,18 @@ impl Patience {
         if yields {
             self.next_yield.set(2 * lasted);
         }
-        if yields && ground.is_shared() {
+        let is_crowded = ground.is_crowded();
+        if is_crowded {
+            self.strikes.set(self.strikes.get().max(STRIKES));
+        }
+        if is_crowded || yields && ground.is_shared() {
             self.yielded.set(round);
             ground.give_away();
             self.looked.set(ground.now_ns());
         }
-        self.lost.set(now.saturating_sub(before).max(self.looked.get().saturating_sub(now)) > LATE_NS);
+        // That a thread of the same process has run meanwhile is what the yield was for.
+        let gap = now.saturating_sub(before).max(self.looked.get().saturating_sub(now));
+        self.lost.set(gap > LATE_NS && !is_crowded);
         self.over.set(self.lost.get() || lasted > self.spin_ns.get());
     }
 

@@ -13,6 +13,7 @@ struct Stage {
     yield_ns: Cell<u64>,
     yields: Cell<u32>,
     shared: Cell<bool>,
+    crowded: Cell<bool>,
 }
 
 impl Ground for Stage {
@@ -28,6 +29,10 @@ impl Ground for Stage {
     fn is_shared(&self) -> bool {
         self.shared.get()
     }
+
+    fn is_crowded(&self) -> bool {
+        self.crowded.get()
+    }
 }
 
 impl Stage {
@@ -37,6 +42,7 @@ impl Stage {
             yield_ns: Cell::new(PROMPT_NS),
             yields: Cell::new(0),
             shared: Cell::new(true),
+            crowded: Cell::new(false),
         }
     }
 

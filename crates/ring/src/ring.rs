@@ -425,7 +425,7 @@ mod tests {
         let ring = Ring::new(&tail, &head, &cells);
         // SAFETY: the only consumer.
         let consumer = unsafe { Consumer::new(ring) };
-        let (known_head, told) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
+        let (known_head, told) = (cell::Cell::new(0), cell::RefCell::new(alloc::vec::Vec::new()));
         let push = || ring.push(Company::Anywhere, &known_head, 0, &[0; 3], Payload::Inline(&[]));
         let take = |limit| {
             consumer.take_while(limit, |_, _| true, |_, _| (), |sender| told.borrow_mut().push(sender));
@@ -448,7 +448,7 @@ mod tests {
         let ring = Ring::new(&tail, &head, &cells);
         // SAFETY: the only consumer.
         let consumer = unsafe { Consumer::new(ring) };
-        let (known_head, seen) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
+        let (known_head, seen) = (cell::Cell::new(0), cell::RefCell::new(alloc::vec::Vec::new()));
         let push = |letter, is_long| {
             let long = Payload::Pooled { length: INLINE_BYTES + 1, slot: Slot { home: 0, number: 0 } };
             let payload = if is_long { long } else { Payload::Inline(&[]) };

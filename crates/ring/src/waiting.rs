@@ -31,6 +31,8 @@ const SPINS_A_LOOK: u32 = 1 << 16;
 pub struct Waiting {
     /// Every waiter has a core of its own.
     roomy: bool,
+    /// The cores that threads of this waiter's process may count on.
+    cores: u32,
     manner: Manner,
     sharing: Sharing,
     /// The heavy barriers of sleepers reach this process: its posts need no fence where the receiver has promised one.
@@ -47,6 +49,11 @@ impl Waiting {
         self.roomy
     }
 
+    /// The cores that threads of this waiter's process may count on.
+    pub fn cores_of_process(&self) -> u32 {
+        self.cores
+    }
+
     /// For one of `ranks` waiters on `cores` cores, which sleeps on `bell`. All of them register for heavy barriers, if the
     /// kernel lets them. Only those with a core of their own promise to run them: the others, and those who are told to, sleep so often
     /// that an interrupt on every core each time would cost more than the posters' fences.
@@ -57,7 +64,13 @@ impl Waiting {
         if heavy.is_some() {
             bell.promise_heavy_barrier();
         }
-        Waiting { roomy, manner, sharing, registered: registration.is_some(), heavy, for_room: registration }
+        let cores = match sharing {
+            Sharing::Processes => cores / ranks.max(1),
+            Sharing::Threads => cores,
+        };
+        let cores = u32::try_from(cores).unwrap_or(u32::MAX).max(1);
+        let registered = registration.is_some();
+        Waiting { roomy, cores, manner, sharing, registered, heavy, for_room: registration }
     }
 
     /// Makes the promise of [`new`](Waiting::new) at another doorbell that this waiter sleeps on.
@@ -69,7 +82,8 @@ impl Waiting {
 
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
     pub const fn fenced(roomy: bool, manner: Manner, sharing: Sharing) -> Waiting {
-        Waiting { roomy, manner, sharing, registered: false, heavy: None, for_room: None }
+        let cores = u32::MAX;
+        Waiting { roomy, cores, manner, sharing, registered: false, heavy: None, for_room: None }
     }
 
     /// For those who wake others and never wait themselves.
