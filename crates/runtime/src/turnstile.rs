@@ -101,8 +101,11 @@ pub struct Turnstile {
     minding: AtomicUsize,
     /// It sleeps there.
     asleep: AtomicBool,
-    /// Counts stirs that somebody waited for.
+    /// Counts stirs: a thread that has let others in sees by it whether to look again.
     stirs: AtomicU32,
+    /// Sleeps that no stir has ended.
+    #[cfg(test)]
+    expired: AtomicU32,
     /// Threads that sleep until the next one.
     sleepers: AtomicU32,
     /// The thread that does nothing but mind; 0 for none.
@@ -456,11 +459,12 @@ impl Turnstile {
         });
     }
 
-    /// Lets those look again who sleep until somebody stirs. By who is inside, as they were when they said so: so none is overlooked.
+    /// Makes those look again who wait. By a thread that is inside, as they were when they said that they
+    /// wait or read the count: so none is overlooked.
     #[inline]
     fn call_sleepers(&self) {
+        self.stirs.store(get(&self.stirs).wrapping_add(1), Ordering::Relaxed);
         if get(&self.sleepers) > 0 {
-            self.stirs.store(get(&self.stirs).wrapping_add(1), Ordering::Relaxed);
             futex_wake_all(&self.stirs, Sharing::Threads);
         }
     }

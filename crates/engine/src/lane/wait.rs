@@ -36,6 +36,8 @@ impl Lane {
                 done += core.push_backlog(fabric);
                 break;
             }
+            // What was fetched may be what another thread waits for.
+            done += 1;
         }
         if done > 0 {
             self.stir();

@@ -9,11 +9,13 @@ use ring::linux::{Sharing, futex_wait, yield_core};
 use super::{Turnstile, get, me};
 use crate::lanes::{Looked, Others};
 
-/// How long the turnstile is open in each round of a wait, in spins.
-const OPEN_SPINS: u32 = 8;
+/// How long the turnstile is open in each round of a wait, in spins. Long in tests, so that others do
+/// come in.
+const OPEN_SPINS: u32 = if cfg!(test) { 500 } else { 8 };
 
-/// How long a waiting thread sleeps that nobody stirs.
-const NAP_NS: u64 = 100_000_000;
+/// How long a waiting thread sleeps that nobody stirs. Every sleep ends by a stir: tests wait for
+/// longer, and count the sleeps that do not.
+const NAP_NS: u64 = if cfg!(test) { 20_000_000_000 } else { 100_000_000 };
 
 /// Rounds of a wait before it looks after other lanes; then four times as many, and so on; and the most between two looks.
 const FIRST_LOOK: u32 = 1 << 8;
@@ -71,6 +73,10 @@ impl TurnstileGate {
     #[inline(never)]
     fn wait(&self, fabric: &dyn Fabric, rounds: u32, idle: Idle) -> Woke {
         let turnstile = self.turnstile;
+        // The caller has just found that what it waits for is not there. From now on a stir says that it
+        // may be: this thread looks again, and does not sleep, if one has come while others were inside.
+        let stirs = get(&turnstile.stirs);
+        let is_stirred = || get(&turnstile.stirs) != stirs;
         if turnstile.is_wanted() {
             turnstile.make_way();
             return Woke::Again;
@@ -78,6 +84,9 @@ impl TurnstileGate {
         if turnstile.shared.load(Ordering::Relaxed) && turnstile.by_word.load(Ordering::Relaxed) {
             // A door that opens now and then is passed sooner than one that somebody has to be woken at.
             turnstile.outside(|| (0..OPEN_SPINS).for_each(|_| std::hint::spin_loop()));
+            if is_stirred() {
+                return Woke::Again;
+            }
         }
         let me = me();
         let (minding, agent) =
@@ -86,16 +95,15 @@ impl TurnstileGate {
         let is_free = minding == 0 || minding == agent;
         if !is_free && minding != me && idle == Idle::UntilWoken {
             // Another looks after the fabric. It is outside now, or asleep, or it would be here.
-            let stirs = get(&turnstile.stirs);
             turnstile.sleepers.store(get(&turnstile.sleepers) + 1, Ordering::Relaxed);
-            turnstile.outside(|| _ = futex_wait(&turnstile.stirs, stirs, Sharing::Threads, Some(NAP_NS)));
+            turnstile.outside(|| self.nap(stirs));
             turnstile.sleepers.store(get(&turnstile.sleepers) - 1, Ordering::Relaxed);
             return Woke::Again;
         }
         if is_free {
             turnstile.minding.store(me, Ordering::Relaxed);
         }
-        if is_time_to_look(rounds) && self.look_after_others(false) == Looked::Moved {
+        if is_time_to_look(rounds) && (self.look_after_others(false) == Looked::Moved || is_stirred()) {
             return Woke::Again;
         }
         if let Some(woke) = fabric.bide(if me == agent { u32::MAX } else { rounds }, idle) {
@@ -113,7 +121,7 @@ impl TurnstileGate {
             return fabric.bide(rounds, Idle::Briefly).unwrap_or(Woke::Again);
         }
         turnstile.asleep.store(true, Ordering::Relaxed);
-        // Nobody has stirred since this thread last looked: it has been inside. Who does from now on ends the sleep.
+        // No other thread has stirred since this one last looked. One that does from now on ends the sleep.
         let limit = match self.look_after_others(true) {
             Looked::Alone => Some(None),
             Looked::Quiet => Some(Some(LATER_LOOK_NS)),
@@ -132,6 +140,13 @@ impl TurnstileGate {
         };
         turnstile.asleep.store(false, Ordering::Relaxed);
         woke
+    }
+
+    /// Sleeps until somebody stirs who has not by now, but not for ever.
+    fn nap(&self, stirs: u32) {
+        let _expired = futex_wait(&self.turnstile.stirs, stirs, Sharing::Threads, Some(NAP_NS));
+        #[cfg(test)]
+        self.turnstile.expired.fetch_add(_expired.into(), Ordering::Relaxed);
     }
 
     /// Looks after the other lanes, from outside. Another thread may mind the fabric meanwhile: a reduction of the program's may be called, and take its time.
