@@ -121,7 +121,7 @@ fn a_moved_installation_still_works_with_programs_built_before() {
     let source = room.path().join("a.c");
     std::fs::write(&source, format!("{HELLO}\n{HELPER}")).unwrap();
     let program = room.path().join("prog");
-    let run_in = |prefix: &std::path::Path, name: &str, words: &[&std::ffi::OsStr]| {
+    let run_in = |prefix: &Path, name: &str, words: &[&std::ffi::OsStr]| {
         succeed(Command::new(prefix.join("bin").join(name)).env_remove("CORELACE_PREFIX").args(words))
     };
     run_in(&old, "mpicc", &[source.as_ref(), "-o".as_ref(), program.as_ref()]);

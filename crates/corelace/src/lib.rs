@@ -88,7 +88,7 @@ pub mod op;
 mod p2p;
 mod part;
 mod persistent;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the room that calls the engine with addresses")]
 mod raw;
 mod request;
 mod scope;

@@ -1,6 +1,6 @@
 //! Safe programs that do their worst: forget, panic, lie about lengths, start threads, catch what they should not. Each has to stay
 //! sound, which the sanitizers watch, and to end with the error that it deserves.
-#![allow(clippy::forget_non_drop)] // Forgetting is what is tested, whether or not a type minds.
+#![allow(clippy::forget_non_drop, reason = "what is tested is that a value is forgotten, whatever its type")]
 
 use std::cell::Cell;
 use std::mem;

@@ -1,5 +1,5 @@
 //! Operations that are described once and started again and again, whole or in partitions.
-#![allow(clippy::forget_non_drop)] // Forgetting is what is tested, whether or not a type minds.
+#![allow(clippy::forget_non_drop, reason = "what is tested is that a value is forgotten, whatever its type")]
 
 use std::mem;
 
@@ -411,7 +411,7 @@ fn the_three_forms_of_a_collective_agree() {
                 assert_eq!(results, expected);
 
                 let mut out = [(); 4].map(|()| mine.clone());
-                let (mut dealing, mut sharing, mut turning) = (gathered.clone(), all.clone(), all.clone());
+                let (mut dealing, mut sharing, mut turning) = (gathered, all.clone(), all);
                 let mut results = expected.each_ref().map(|result| zero(result.len()));
                 world
                     .scope(|s| {

@@ -1,5 +1,5 @@
 //! Windows: what ranks do to each other's memory, and what they cannot do to it, however hard they try.
-#![allow(clippy::forget_non_drop)] // Forgetting is what is tested, whether or not a type minds.
+#![allow(clippy::forget_non_drop, reason = "what is tested is that a value is forgotten, whatever its type")]
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};

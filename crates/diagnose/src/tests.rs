@@ -406,7 +406,7 @@ fn any_state() -> impl Strategy<Value = State> {
                 held,
                 offered,
                 collective,
-                ..super::tests::waits(call, awaited)
+                ..waits(call, awaited)
             })
         },
     );

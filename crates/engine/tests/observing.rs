@@ -448,8 +448,7 @@ fn one_sided_operations_and_their_epochs_are_told_in_order_and_once() {
         rank.free_window(&window, None);
     });
     let of_windows = |rank: u32| -> Vec<Told> {
-        let is_one =
-            |told: &Told| matches!(told, Told::Accesses(..) | Told::EpochBegins(..) | Told::EpochEnds(..));
+        let is_one = |told: &Told| matches!(told, Accesses(..) | EpochBegins(..) | EpochEnds(..));
         notes.of(rank).into_iter().filter(is_one).collect()
     };
     use EpochKind::{ExclusiveLock, Exposure, Fence, LockAll};

@@ -82,7 +82,7 @@ fn earth_simulator_conforms_between_nodes() {
 fn intel_scc_conforms_by_cores_alone_through_buffers_of_one_letter() {
     within(LIMIT, || {
         let chip = OnChip::new("intel-scc", Map::Scatter);
-        let software = Software { ipc: "rcce".into(), ..chip.software.clone() };
+        let software = Software { ipc: "rcce".into(), ..chip.software };
         conform("intel-scc, scattered", &OnChip { software, ..chip });
     });
 }
@@ -92,7 +92,7 @@ fn cards_conform_with_registered_memory_and_shadows() {
     within(LIMIT, || {
         // Every put and every exposure for reading goes by the shadow, however short.
         let chip = OnChip::new("xeonphi-ib8", Map::Scatter);
-        let software = Software { ipc: "dcfa-shadow".into(), ..chip.software.clone() };
+        let software = Software { ipc: "dcfa-shadow".into(), ..chip.software };
         conform("xeonphi-ib8, cards", &OnChip { software, ..chip });
     });
 }

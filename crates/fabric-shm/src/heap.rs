@@ -353,7 +353,7 @@ fn identity(descriptor: &OwnedFd) -> Option<(u64, u64)> {
 pub(crate) fn status(descriptor: &OwnedFd) -> Option<libc::stat> {
     // SAFETY: the kernel fills `status`, which is valid zeroed.
     unsafe {
-        let mut status: libc::stat = std::mem::zeroed();
+        let mut status: libc::stat = mem::zeroed();
         (libc::fstat(descriptor.as_raw_fd(), &mut status) == 0).then_some(status)
     }
 }

@@ -179,7 +179,7 @@ fn back_pressure(fabric: &dyn Fabric, length: usize) {
             Node(0) => {
                 // Not through the desk, which polls.
                 while fabric.raised(FILLED) <= turn {
-                    fabric.park(0, fabric::Idle::Briefly);
+                    fabric.park(0, Idle::Briefly);
                 }
                 let mut expected = 0;
                 while desk.poll() > 0 {}
@@ -265,7 +265,7 @@ fn post_in_sink(fabric: &dyn Fabric) {
             }
         });
         if taken == 0 {
-            fabric.park(rounds, fabric::Idle::UntilWoken);
+            fabric.park(rounds, Idle::UntilWoken);
             rounds += 1;
         }
     }
@@ -280,7 +280,7 @@ fn limit(fabric: &dyn Fabric) {
         desk.raise(Node(1), Lane(0));
     } else {
         while fabric.raised(Lane(0)) == 0 {
-            fabric.park(0, fabric::Idle::Briefly);
+            fabric.park(0, Idle::Briefly);
         }
         let mut seen = Vec::new();
         assert_eq!(fabric.poll(0, &mut |_, _, _| panic!("a letter was handed out with limit 0")), 0);

@@ -197,7 +197,7 @@ fn process(common: &Common<'_>, seat: &Seat, context: &Context, started: &mut St
     let mut command = Command::new(&context.program);
     command.arg0(&context.name).args(&context.arguments);
     dress(&mut command, context, common, Some(rank), size);
-    command.envs(pmi::Observation { sheets: Some(sheets.file().as_raw_fd()), ..Default::default() }.to_env());
+    command.envs(Observation { sheets: Some(sheets.file().as_raw_fd()), ..Default::default() }.to_env());
     command.envs(invitation.to_env());
     command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
     let mut passed = vec![shared.segment.as_fd(), control.as_fd(), sheets.file().as_fd()];

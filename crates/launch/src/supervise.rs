@@ -494,7 +494,7 @@ impl<'a> Supervisor<'a> {
         self.hangs.show(true, Instant::now());
         for pid in self.hangs.catchers(SIGUSR1) {
             if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
-                _ = rustix::process::kill_process(pid, Signal::USR1);
+                _ = kill_process(pid, Signal::USR1);
             }
         }
     }

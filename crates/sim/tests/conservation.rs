@@ -145,7 +145,7 @@ proptest! {
         let (again, twin) = run(&chip, &transfers);
         prop_assert_eq!(times, again);
         prop_assert_eq!(machine.trace_hash(), twin.trace_hash());
-        let mut changed = transfers.clone();
+        let mut changed = transfers;
         changed[0].1.bytes += 1;
         prop_assert_ne!(machine.trace_hash(), run(&chip, &changed).1.trace_hash());
     }

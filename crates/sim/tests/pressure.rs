@@ -95,7 +95,7 @@ fn what_waits_for_a_hot_spot_holds_up_what_is_behind_it() {
         .zip(0..)
         .map(|(from, token)| transfer(from, 3, 40_000, token))
         .collect();
-    let mut all = hot.clone();
+    let mut all = hot;
     all.push(transfer(0, 3, 4000, 5));
     all.push(transfer(0, 2, 400, 6));
     let chip = grid(Shape::Mesh, 4, 1, 1);

@@ -53,8 +53,10 @@ pub fn render_functions(
 pub fn render_root(modules: &[String]) -> String {
     let mut out = rust_banner("The 662 entry points.");
     out.push_str(
-        "#![allow(non_snake_case, unused_variables, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
-         #![allow(clippy::unnecessary_cast, clippy::let_and_return, clippy::needless_borrow)]\n\nmod prelude;\n\n",
+        "#![allow(non_snake_case, clippy::too_many_arguments, reason = \"the standard's names and parameters\")]\n\
+         #![allow(clippy::missing_safety_doc, reason = \"the standard says what each function needs\")]\n\
+         #![allow(unused_variables, clippy::unnecessary_cast, clippy::let_and_return, clippy::needless_borrow,\n    \
+         reason = \"generated alike for all functions\")]\n\nmod prelude;\n\n",
     );
     for module in modules {
         writeln!(out, "mod {module};").expect("a string takes all");

@@ -27,7 +27,7 @@ const _: () = assert!(size_of::<MPI_Status>() == 32 && align_of::<MPI_Status>() 
 /// The Rust source.
 pub fn render(spec: &Spec) -> String {
     let mut out = rust_banner("Types of the standard ABI.");
-    out.push_str("#![allow(non_camel_case_types, non_snake_case)]\n\nuse core::ffi::{c_int, c_void};\n\n");
+    out.push_str("#![allow(non_camel_case_types, non_snake_case, reason = \"the names of the standard\")]\n\nuse core::ffi::{c_int, c_void};\n\n");
     for entry in spec.types_of("integer") {
         let rust = if entry.name == "MPI_Aint" { "isize" } else { "i64" };
         writeln!(out, "/// `{0}`.\npub type {0} = {rust};", entry.name).expect("a string takes all");

@@ -22,6 +22,12 @@ use crate::workspace::{self, Outcome};
 /// wait for what they have started.
 const AT_A_TIME: usize = 2;
 
+/// The package of tests that launch jobs, and mostly wait for them. It is also the longest.
+const LAUNCHED: &str = "tests";
+
+/// Tests of that package that run at a time, for each core.
+const LAUNCHED_PER_CORE: usize = 2;
+
 /// A program that says nothing for this time is ended.
 const SILENCE: Duration = Duration::from_secs(600);
 
@@ -115,7 +121,11 @@ impl Plan {
     }
 
     fn together(&self, program: &Program, prefix: Option<&Path>) -> Option<Run> {
-        let command = prepared(program, prefix);
+        let mut command = prepared(program, prefix);
+        if program.package == LAUNCHED {
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            command.arg(format!("--test-threads={}", LAUNCHED_PER_CORE * cores));
+        }
         self.run(program, command, &self.together, program.name())
     }
 

@@ -105,7 +105,7 @@ impl<'a> Numbers<'a> {
     pub(crate) fn of_addresses(addresses: &'a [isize]) -> Numbers<'a> {
         const { assert!(size_of::<isize>() == size_of::<i64>()) };
         // SAFETY: integers of one size, of which every value is valid.
-        Self::Large(unsafe { std::slice::from_raw_parts(addresses.as_ptr().cast(), addresses.len()) })
+        Self::Large(unsafe { slice::from_raw_parts(addresses.as_ptr().cast(), addresses.len()) })
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! An installation in a temporary directory, with a stand-in for libmpi_abi that speaks the bootstrap protocol and nothing
 //! else, so that the launcher and the compiler wrappers are tested without an MPI engine.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

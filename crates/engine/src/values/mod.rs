@@ -10,13 +10,13 @@ pub(crate) mod envelope;
 pub(crate) mod error;
 pub mod group;
 pub(crate) mod ids;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the room for memory that others write")]
 pub mod memory;
 pub(crate) mod mode;
 pub mod op;
 pub(crate) mod order;
 pub(crate) mod request;
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the room for what threads share")]
 pub(crate) mod shared;
 pub(crate) mod slab;
 pub mod topology;

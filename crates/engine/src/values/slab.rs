@@ -24,7 +24,7 @@ impl<T> Slab<T> {
     }
 
     /// Bytes that one more slot costs, for the budget.
-    pub const SLOT_BYTES: usize = core::mem::size_of::<Slot<T>>() + core::mem::size_of::<u32>();
+    pub const SLOT_BYTES: usize = size_of::<Slot<T>>() + size_of::<u32>();
 
     /// True if the next insertion has to allocate.
     #[inline]
@@ -163,7 +163,7 @@ mod tests {
         let old = slab.insert(count.clone());
         slab.drop_entry(old);
         assert_eq!((slab.len(), alloc::rc::Rc::strong_count(&count)), (0, 1));
-        let new = slab.insert(count.clone());
+        let new = slab.insert(count);
         assert_eq!(old as u32, new as u32, "the slot is reused");
         slab.drop_entry(old);
         assert!(slab.get(old).is_none() && slab.get(new).is_some(), "only the key of the entry drops it");

@@ -55,7 +55,7 @@ fn grid(chip: &Chip) -> String {
     if wraps {
         upright(&mut text);
     }
-    for y in rows.clone() {
+    for y in rows {
         let cells: Vec<String> = columns
             .clone()
             .map(|x| format!("{}{:<marks_width$}", cell(chip, Position { x, y }, digits), marks(x, y)))

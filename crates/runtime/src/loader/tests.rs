@@ -634,7 +634,7 @@ fn copies_search_their_libraries_where_the_executable_does() {
         let found = super::elf::layout(&bytes).unwrap().search_path;
         assert_eq!(std::str::from_utf8(&bytes[found]).unwrap(), expected);
     }
-    let mut bytes = ours.clone();
+    let mut bytes = ours;
     let layout = super::elf::layout(&bytes).unwrap();
     super::elf::search_as(&mut bytes, &layout, &std::fs::read(room().join("searched-c")).unwrap());
     assert_eq!(super::elf::layout(&bytes).unwrap().search_path.len(), 0, "the executable has none any more");

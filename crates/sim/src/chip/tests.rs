@@ -34,7 +34,7 @@ fn every_chip_that_comes_with_the_program_is_valid_and_has_its_own_name() {
 fn every_number_of_a_file_becomes_a_fact_with_its_provenance() {
     for (name, text) in BUILTIN {
         let chip = Chip::builtin(name).unwrap();
-        let complete = super::base::complete(text, name).unwrap();
+        let complete = base::complete(text, name).unwrap();
         let text = complete.as_deref().unwrap_or(text);
         assert_eq!(chip.facts.len(), text.matches("value = ").count(), "{name}");
         for fact in &chip.facts {

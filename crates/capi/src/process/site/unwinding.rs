@@ -85,7 +85,7 @@ pub(super) fn distance(stack_pointer: usize, under: u32) -> usize {
         return UNKNOWN;
     }
     // SAFETY: within the frames between this one and the caller's, all of which are in use.
-    let word = unsafe { core::ptr::with_exposed_provenance::<usize>(slot).read() };
+    let word = unsafe { ptr::with_exposed_provenance::<usize>(slot).read() };
     if word == search.found { distance } else { UNKNOWN }
 }
 

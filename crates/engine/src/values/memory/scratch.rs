@@ -12,7 +12,7 @@ use crate::values::memory::region::{Region, span};
 pub(crate) struct Scratch(Vec<MaybeUninit<u128>>);
 
 /// Bytes of a word of the backing store, which sets the alignment.
-const WORD: usize = core::mem::size_of::<u128>();
+const WORD: usize = size_of::<u128>();
 
 /// A short piece of such memory, on the stack.
 pub(crate) struct Aside([MaybeUninit<u128>; Aside::BYTES as usize / WORD]);
