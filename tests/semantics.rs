@@ -57,6 +57,11 @@ fn threads_that_send_and_receive_in_one_call_get_what_their_partners_have_sent()
 }
 
 #[test]
+fn a_count_of_zero_comes_with_a_null_pointer_in_every_function_that_takes_a_buffer() {
+    holds("no_elements.c", &[1, 2, 3]);
+}
+
+#[test]
 fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
     holds("sizes.c", &[2, 3]);
 }

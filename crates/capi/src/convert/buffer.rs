@@ -66,7 +66,7 @@ impl Buf {
     /// Data to send.
     #[inline]
     pub(crate) fn send(self, count: i64, datatype: &Type) -> Outcome<Lent<'_, SendBuffer>> {
-        let (base, datatype) = self.whole(datatype)?;
+        let (base, datatype) = self.whole(count, datatype)?;
         // SAFETY: the promise that came with the address, or the addresses in the datatype.
         Ok(unsafe { Lent::to_send(base, count as u64, datatype) })
     }
@@ -74,16 +74,18 @@ impl Buf {
     /// Room to receive into.
     #[inline]
     pub(crate) fn receive(self, count: i64, datatype: &Type) -> Outcome<Lent<'_, RecvBuffer>> {
-        let (base, datatype) = self.whole(datatype)?;
+        let (base, datatype) = self.whole(count, datatype)?;
         // SAFETY: the promise that came with the address, or the addresses in the datatype.
         Ok(unsafe { Lent::to_receive(base, count as u64, datatype) })
     }
 
-    /// The address of the first element, and the datatype from there on. Displacements from MPI_BOTTOM are addresses.
+    /// The address of the first element, and the datatype from there on. Displacements from
+    /// MPI_BOTTOM are addresses. No elements need no address: their datatype stays what it is.
     #[inline]
-    fn whole(self, datatype: &Type) -> Outcome<(*mut u8, &Datatype)> {
+    fn whole(self, count: i64, datatype: &Type) -> Outcome<(*mut u8, &Datatype)> {
         committed(datatype)?;
-        Ok(if self.0.is_null() { datatype.at_an_address() } else { (self.0.cast(), &datatype.datatype) })
+        let is_bottom = self.0.is_null() && count != 0;
+        Ok(if is_bottom { datatype.at_an_address() } else { (self.0.cast(), &datatype.datatype) })
     }
 }
 
