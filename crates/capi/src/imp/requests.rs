@@ -26,10 +26,6 @@ fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
 struct Array<'a>(&'a [Cell<MPI_Request>]);
 
 impl List for Array<'_> {
-    fn address(&self) -> usize {
-        self.0.as_ptr().addr()
-    }
-
     fn len(&self) -> usize {
         self.0.len()
     }

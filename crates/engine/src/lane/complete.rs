@@ -11,7 +11,7 @@ use crate::progress::tables::awaited::Mark;
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::template::{Operation, Template};
 use crate::values::error::{Error, Result};
-use crate::values::request::{RequestId, Status, unknown_request};
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// What a request is doing.
@@ -33,12 +33,14 @@ impl Lane {
             return Ok(State::Complete);
         }
         let core = self.core.borrow();
-        let request = core.requests.get(id.key()).ok_or_else(unknown_request)?;
+        let request = core.requests.get(id.key()).ok_or_else(|| core.requests.unknown(id.key()))?;
         let request = match &request.work {
             Work::Persistent(template) => match template.active {
                 None => return Ok(State::Inactive),
                 Some(RequestId::SENT) => return Ok(State::Complete),
-                Some(active) => core.requests.get(active.key()).ok_or_else(unknown_request)?,
+                Some(active) => {
+                    core.requests.get(active.key()).ok_or_else(|| core.requests.unknown(id.key()))?
+                }
             },
             _ => request,
         };
@@ -72,11 +74,13 @@ impl Lane {
             self.poke_requests(Interest::Request(id))?;
         }
         let core = self.core.borrow();
-        let request = core.requests.get(id.key()).ok_or_else(unknown_request)?;
+        let request = core.requests.get(id.key()).ok_or_else(|| core.requests.unknown(id.key()))?;
         let request = match &request.work {
             Work::Persistent(template) => match template.active {
                 None | Some(RequestId::SENT) => return Ok(Some(Status::EMPTY)),
-                Some(active) => core.requests.get(active.key()).ok_or_else(unknown_request)?,
+                Some(active) => {
+                    core.requests.get(active.key()).ok_or_else(|| core.requests.unknown(id.key()))?
+                }
             },
             _ => request,
         };
@@ -99,13 +103,18 @@ impl Lane {
         if id == RequestId::SENT {
             return Ok(Status::EMPTY);
         }
-        let mut core = self.core.borrow_mut();
-        let request = core.requests.get_mut(id.key()).ok_or_else(unknown_request)?;
+        let core = &mut *self.core.borrow_mut();
+        let Some(request) = core.requests.get_mut(id.key()) else {
+            return Err(core.requests.unknown(id.key()));
+        };
         let key = match &mut request.work {
-            Work::Persistent(template) => match template.active.take() {
-                None | Some(RequestId::SENT) => return Ok(Status::EMPTY),
-                Some(active) => active.key(),
-            },
+            Work::Persistent(template) => {
+                core.awaited.rests(request.mark, id);
+                match template.active.take() {
+                    None | Some(RequestId::SENT) => return Ok(Status::EMPTY),
+                    Some(active) => active.key(),
+                }
+            }
             _ => id.key(),
         };
         match core.requests.get_mut(key).map(|request| request.outcome.take()) {
@@ -116,14 +125,15 @@ impl Lane {
             Some(None) => {
                 // Not complete: put a persistent request's activity back before saying so.
                 if key != id.key()
-                    && let Some(Request { work: Work::Persistent(template), .. }) =
+                    && let Some(Request { work: Work::Persistent(template), mark, .. }) =
                         core.requests.get_mut(id.key())
                 {
                     template.active = Some(RequestId::from_bits(key));
+                    core.awaited.forget(*mark);
                 }
                 Err(Error::Request { reason: "the request is not complete" })
             }
-            None => Err(unknown_request()),
+            None => Err(core.requests.unknown(id.key())),
         }
     }
 
@@ -133,7 +143,9 @@ impl Lane {
             return Ok(());
         }
         let mut core = self.core.borrow_mut();
-        let request = core.requests.get_mut(id.key()).ok_or_else(unknown_request)?;
+        let Some(request) = core.requests.get_mut(id.key()) else {
+            return Err(core.requests.unknown(id.key()));
+        };
         if let Work::Persistent(template) = &request.work {
             let Template { active, .. } = **template;
             core.requests.remove(id.key());
@@ -169,7 +181,7 @@ impl Lane {
         }
         let mut core = self.core.borrow_mut();
         let key = match core.requests.get(id.key()) {
-            None => return Err(unknown_request()),
+            None => return Err(core.requests.unknown(id.key())),
             Some(Request { work: Work::Persistent(template), .. }) => match template.active {
                 Some(active) => active.key(),
                 None => return Err(Error::Request { reason: "the persistent request is not active" }),
@@ -189,19 +201,21 @@ impl Lane {
 }
 
 impl Core {
-    /// Marks an active request, or what an active persistent one is doing.
+    /// Marks a request that is not complete; of a persistent one also what it is doing.
     pub fn mark(&mut self, id: RequestId, mark: Mark) {
-        let active = match self.requests.get(id.key()).map(|request| &request.work) {
-            Some(Work::Persistent(template)) => template.active.unwrap_or(id),
-            _ => id,
-        };
-        if let Some(request) = self.requests.get_mut(active.key()) {
+        let Some(request) = self.requests.get_mut(id.key()) else { return };
+        request.mark = mark;
+        if let Work::Persistent(template) = &request.work
+            && let Some(active) = template.active
+            && let Some(request) = self.requests.get_mut(active.key())
+        {
             request.mark = mark;
         }
     }
 
     fn abandon(&mut self, key: Key) {
         if let Some(request) = self.requests.get_mut(key) {
+            self.awaited.forget(request.mark);
             if request.outcome.is_some() {
                 self.requests.remove(key);
             } else {

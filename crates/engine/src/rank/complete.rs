@@ -74,29 +74,32 @@ impl Rank {
         self.take(id).map(Some)
     }
 
-    /// Waits until at least one of the requests is complete; the place of one, or `None` if none is active. The list may name inactive ones and
-    /// have gaps.
+    /// Waits until at least one of the requests is complete; the place of one, or `None` if none is
+    /// active. The list may name inactive ones and have gaps.
     pub fn wait_any(&self, list: &dyn List) -> Result<Option<usize>> {
         if let Some(place) = self.known_complete(list) {
             return Ok(Some(place));
         }
-        if self.lane.core.borrow().awaited.is_of(list) {
+        if self.lane.core.borrow().awaited.may_be(list) {
             // What has come meanwhile is found sooner than by a look through the list.
             self.lane.progress();
         }
         let mut found = self.first_complete(list)?;
         while found == Found::Pending {
             let mut looked = Ok(Found::Pending);
+            let mut changes = self.lane.core.borrow().awaited.changes();
             self.lane.wait_for_requests(Interest::First(list), |lane| {
-                // Another thread, or a function of the program, may have waited for another list meanwhile.
-                let marked = {
-                    let core = lane.core.borrow();
-                    core.awaited.is_of(list).then(|| core.awaited.has_more())
+                let (is_ours, has_more) = {
+                    let awaited = &lane.core.borrow().awaited;
+                    (awaited.changes() == changes, awaited.has_more())
                 };
-                marked.unwrap_or_else(|| {
-                    looked = self.look_through(list);
-                    looked != Ok(Found::Pending)
-                })
+                if is_ours {
+                    return has_more;
+                }
+                // Another thread, or a function of the program, has looked at another list.
+                looked = self.look_at(list);
+                changes = lane.core.borrow().awaited.changes();
+                looked != Ok(Found::Pending)
             })?;
             found = match looked? {
                 Found::Pending => self.first_complete(list)?,
@@ -111,43 +114,25 @@ impl Rank {
 
     /// As [`wait_any`](Rank::wait_any) without waiting; makes progress if none is complete.
     pub fn test_any(&self, list: &dyn List) -> Result<Found> {
-        /// Looks at the queue alone between two looks through the list, for what has no mark in it.
-        const TRUSTED: u32 = 64;
-        if let Some(place) = self.known_complete(list) {
-            return Ok(Found::Complete(place));
-        }
-        let witness = {
-            let awaited = &mut self.lane.core.borrow_mut().awaited;
-            awaited.trusted += 1;
-            (awaited.is_of(list) && awaited.trusted < TRUSTED).then_some(awaited.witness)
-        };
-        // The last one that was active, or one before it, each of which is asked once between two looks.
-        let is_active =
-            |place: &usize| list.get(*place).is_some_and(|id| self.state(id) == Ok(State::Active));
-        match witness.and_then(|last| (0..=last).rev().find(is_active)) {
-            Some(place) => self.lane.core.borrow_mut().awaited.witness = place,
-            None => {
-                let found = self.look_through(list)?;
-                if found != Found::Pending {
-                    return Ok(found);
-                }
-            }
+        let found = self.first_complete(list)?;
+        if found != Found::Pending {
+            return Ok(found);
         }
         self.lane.poke_requests(Interest::First(list))?;
         Ok(self.known_complete(list).map_or(Found::Pending, Found::Complete))
     }
 
-    /// The place of a request of the list that is known to be complete, without a look through it: each place once.
+    /// The place of a request of the list that is known to be complete, without a look through it.
     fn known_complete(&self, list: &dyn List) -> Option<usize> {
         loop {
-            let place = {
+            let (place, request) = {
                 let awaited = &mut self.lane.core.borrow_mut().awaited;
-                if !awaited.is_of(list) {
+                if !awaited.may_be(list) {
                     return None;
                 }
-                awaited.next()?
+                awaited.next(list)?
             };
-            if list.get(place).is_some_and(|id| self.state(id) == Ok(State::Complete)) {
+            if request.is_some_and(|id| self.state(id) == Ok(State::Complete)) {
                 return Some(place);
             }
         }
@@ -171,29 +156,46 @@ impl Rank {
     }
 
     fn first_complete(&self, list: &dyn List) -> Result<Found> {
-        self.known_complete(list).map_or_else(|| self.look_through(list), |place| Ok(Found::Complete(place)))
+        self.known_complete(list).map_or_else(|| self.look_at(list), |place| Ok(Found::Complete(place)))
     }
 
-    /// Looks at all requests of a list, and marks those that are active.
-    fn look_through(&self, list: &dyn List) -> Result<Found> {
+    /// Asks for the requests of all places that differ from what was seen at the last look.
+    fn look_at(&self, list: &dyn List) -> Result<Found> {
+        let mut from = 0;
         self.lane.core.borrow_mut().awaited.begin(list);
-        let mut pending = false;
-        for place in 0..list.len() {
-            let Some(id) = list.get(place) else { continue };
-            let state = self.state(id)?;
+        while let Some(place) = { self.lane.core.borrow().awaited.differs(list, from) } {
+            let request = list.get(place);
+            let state = request.map_or(Ok(State::Inactive), |id| self.state(id))?;
             let core = &mut *self.lane.core.borrow_mut();
-            match state {
-                State::Complete => core.awaited.add(place),
-                State::Active => {
-                    pending = true;
-                    core.awaited.witness = place;
+            core.awaited.sees(place, request);
+            match (state, request) {
+                (State::Complete, _) => core.awaited.add(place),
+                (_, None) => {}
+                (_, Some(id)) => {
                     core.mark(id, core.awaited.mark(place));
+                    if state == State::Active {
+                        core.awaited.is_active(place);
+                    }
                 }
-                State::Inactive => {}
             }
+            from = place + 1;
         }
-        let known = self.known_complete(list).map(Found::Complete);
-        Ok(known.unwrap_or(if pending { Found::Pending } else { Found::NoneActive }))
+        Ok(match self.known_complete(list) {
+            Some(place) => Found::Complete(place),
+            None if self.has_active(list) => Found::Pending,
+            None => Found::NoneActive,
+        })
+    }
+
+    /// Whether a request of a list that was just looked at is active. The last one that was, or one
+    /// before it: each is asked once between two looks.
+    fn has_active(&self, list: &dyn List) -> bool {
+        let last = self.lane.core.borrow().awaited.last_active();
+        let is_active =
+            |place: &usize| list.get(*place).is_some_and(|id| self.state(id) == Ok(State::Active));
+        let active = (0..=last).rev().find(is_active);
+        self.lane.core.borrow_mut().awaited.active_until(active.unwrap_or(0));
+        active.is_some()
     }
 }
 

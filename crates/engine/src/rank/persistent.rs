@@ -8,7 +8,7 @@ use crate::values::error::{Error, Result};
 use crate::values::ids::{Dest, Source, Tag, TagMatch};
 use crate::values::memory::{RecvBuffer, SendBuffer};
 use crate::values::mode::Mode;
-use crate::values::request::{RequestId, unknown_request};
+use crate::values::request::RequestId;
 
 impl Rank {
     /// Describes a send. The buffer's contract holds for every activity of the request.
@@ -46,7 +46,7 @@ impl Rank {
                     return Err(Error::Request { reason: "the persistent request is active already" });
                 }
                 Some(_) => return Err(Error::Request { reason: "only persistent requests can be started" }),
-                None => return Err(unknown_request()),
+                None => return Err(core.requests.unknown(id.key())),
             }
         };
         let active = match &operation {
@@ -60,10 +60,11 @@ impl Rank {
                 self.lane.launch(plan.ok_or(busy)?)?
             }
         };
-        if let Some(Request { work: Work::Persistent(template), .. }) =
-            self.lane.core.borrow_mut().requests.get_mut(id.key())
+        let core = &mut *self.lane.core.borrow_mut();
+        if let Some(Request { work: Work::Persistent(template), mark, .. }) = core.requests.get_mut(id.key())
         {
             template.active = Some(active);
+            core.awaited.forget(*mark);
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! What requests are called, and what they tell when they are complete (MPI sections 3.2.5 and 3.7).
 
 use crate::values::envelope::Envelope;
-use crate::values::error::Error;
 use crate::values::ids::{Source, Tag, TagMatch};
 use crate::values::slab::Key;
 
@@ -32,21 +31,24 @@ impl RequestId {
 /// Requests of a program, of which it waits for the first: an array that may have gaps.
 #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait List {
-    /// Where the array lies: by that a wait for the same requests is known again.
-    fn address(&self) -> usize;
-
     /// How many places it has.
     fn len(&self) -> usize;
 
-    /// The request at a place.
+    /// The request at a place; none behind the last.
     fn get(&self, place: usize) -> Option<RequestId>;
+
+    /// The first place from `from` on whose request is not the one that was seen there.
+    fn differs(&self, seen: &[u64], from: usize) -> Option<usize> {
+        (from..self.len()).find(|place| seen.get(*place) != Some(&word(self.get(*place))))
+    }
+}
+
+/// A request as it is remembered, 0 for none. A number that names no request is another one.
+pub(crate) fn word(request: Option<RequestId>) -> u64 {
+    request.map_or(0, |id| id.to_bits().max(1))
 }
 
 impl<T: AsRef<[Option<RequestId>]>> List for T {
-    fn address(&self) -> usize {
-        self.as_ref().as_ptr().addr()
-    }
-
     fn len(&self) -> usize {
         self.as_ref().len()
     }
@@ -84,8 +86,4 @@ impl Status {
     pub(crate) fn received(envelope: &Envelope, bytes: u64) -> Status {
         Status::of_message(envelope.source, Tag::from_wire(envelope.tag), bytes)
     }
-}
-
-pub(crate) fn unknown_request() -> Error {
-    Error::Request { reason: "request was completed or freed before, expected one that was not" }
 }

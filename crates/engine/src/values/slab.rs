@@ -84,6 +84,15 @@ impl<T> Slab<T> {
         slot.entry.as_mut()
     }
 
+    /// True if the key was that of an entry which has been removed, as far as is known: generations
+    /// repeat.
+    #[cold]
+    pub fn was_removed(&self, key: Key) -> bool {
+        let generation = (key >> 32) as u32;
+        let slot = self.slots.get(key as u32 as usize);
+        slot.is_some_and(|slot| generation > 0 && generation < slot.generation)
+    }
+
     /// All entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref())

@@ -227,7 +227,12 @@ impl Core {
         message: Key,
     ) -> Result<RequestId> {
         let Some(arrived) = self.messages.get_mut(message) else {
-            return Err(Error::Request { reason: "the message was received before" });
+            let reason = if self.messages.was_removed(message) {
+                "the message was received before, expected one that was not"
+            } else {
+                "message names none that was ever matched, expected one from MPI_Mprobe"
+            };
+            return Err(Error::Request { reason });
         };
         if let Body::Data(data) = &arrived.body
             && (data.len() as u64) < arrived.length

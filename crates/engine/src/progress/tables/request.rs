@@ -11,7 +11,7 @@ use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::template::Template;
 use crate::values::envelope::Envelope;
-use crate::values::error::Result;
+use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
 use crate::values::memory::RecvBuffer;
 use crate::values::request::Status;
@@ -122,6 +122,17 @@ pub(crate) enum Work {
 
 /// The table, asked for one kind of work.
 impl Slab<Request> {
+    /// What is wrong with a key that no request has.
+    #[cold]
+    pub fn unknown(&self, key: Key) -> Error {
+        let reason = if self.was_removed(key) {
+            "request was completed or freed before, expected one that was not"
+        } else {
+            "request names no operation that was ever begun, expected one that was"
+        };
+        Error::Request { reason }
+    }
+
     #[inline]
     pub fn send(&self, key: Key) -> Option<&SendWork> {
         if let Work::Send(send) = &self.get(key)?.work { Some(send) } else { None }
