@@ -169,6 +169,11 @@ fn the_two_groups_of_an_intercommunicator_talk_to_each_other() {
 }
 
 #[test]
+fn a_handler_that_is_given_for_a_new_object_gets_the_errors_of_the_call_that_makes_it() {
+    holds("given_handlers.c", &[1, 3]);
+}
+
+#[test]
 fn sessions_come_and_go_before_beside_and_after_the_world() {
     holds("sessions.c", &[1, 2, 5]);
     let chip = mpirun(["--chip", "mesh16", "-n", "5"]).argument(program("sessions.c"));

@@ -387,7 +387,9 @@ impl ScopeOf {
     }
 }
 
-/// That of the first communicator, file, request, session, window or message among the arguments. Of several requests in an array, the lane only.
+/// That of the first communicator, file, request, session, window or message among the arguments.
+/// Of several requests in an array, the lane only. A function that makes an object with a given
+/// error handler calls that one.
 fn scope(function: &Function) -> ScopeOf {
     if is_about_files(function) {
         return ScopeOf { variant: "Files", arguments: Vec::new() };
@@ -417,6 +419,15 @@ fn scope(function: &Function) -> ScopeOf {
         && let Some(length) = &array.length
     {
         return ScopeOf { variant: "Requests", arguments: vec![rust_name(array), length.clone()] };
+    }
+    if let Some(handler) = first_of_kind(function, "ERRHANDLER") {
+        let makes =
+            |kind: &str| function.params.iter().any(|made| made.kind == kind && made.dir == Direction::Out);
+        for (kind, variant) in [("COMMUNICATOR", "NewComm"), ("SESSION", "NewSession")] {
+            if makes(kind) {
+                return ScopeOf { variant, arguments: vec![handler] };
+            }
+        }
     }
     ScopeOf { variant: "Process", arguments: Vec::new() }
 }

@@ -77,6 +77,9 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
     let state = call.state;
     let requests = call.requests();
     let nobody = state.handlers.nobodys();
+    if let Some(found) = of_new(call, scope) {
+        return found;
+    }
     if !state.is_active() {
         return (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0));
     }
@@ -113,7 +116,7 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
             Some(found) => return found,
             None => nobody,
         },
-        Scope::Process | Scope::Requests(..) => nobody,
+        Scope::NewComm(_) | Scope::NewSession(_) | Scope::Process | Scope::Requests(..) => nobody,
     };
     if let Some(file) = state.files.get(MPI_File(comm.0)) {
         // A request of a file names the file.
@@ -129,6 +132,18 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
     };
     let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(handler);
     found.unwrap_or_else(|| (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)))
+}
+
+/// The handler that was given for an object which is not there yet, if it is one for such objects.
+fn of_new(call: &Call, scope: Scope) -> Option<(Arc<Errhandler>, Object)> {
+    let (handler, object) = match scope {
+        Scope::NewComm(handler) => (handler, Object(Bearer::Comm, MPI_COMM_NULL.0)),
+        Scope::NewSession(handler) => (handler, Object(Bearer::Session, MPI_SESSION_NULL.0)),
+        _ => return None,
+    };
+    let handler = call.errhandler("errhandler", handler).ok()?;
+    let suits = handler.action.bearer().is_none_or(|wanted| wanted == object.0);
+    suits.then_some((handler, object))
 }
 
 /// The handler of an open file, or that of all others.

@@ -154,6 +154,10 @@ pub(crate) enum Scope {
     Files,
     /// An array of requests, for the lane only: the errors of each go to its own communicator. So many of them are looked at.
     Requests(*const MPI_Request, c_int),
+    /// A communicator that is being made, which is given this error handler (MPI section 7.4.2).
+    NewComm(MPI_Errhandler),
+    /// A session that is being made, which is given this error handler (MPI section 11.3.1).
+    NewSession(MPI_Errhandler),
     /// None of these: MPI_COMM_SELF.
     Process,
 }
@@ -178,7 +182,7 @@ impl Scope {
             // SAFETY: as above.
             Scope::FileAt(at) => unsafe { at.as_ref() }.map_or(0, |file| lane_of(file.0)),
             Scope::Requests(at, count) => first_lane(at, count),
-            Scope::Files | Scope::Session(_) | Scope::Process => 0,
+            Scope::Files | Scope::Session(_) | Scope::NewComm(_) | Scope::NewSession(_) | Scope::Process => 0,
         }
     }
 }
@@ -197,6 +201,8 @@ pub(crate) enum Whose {
     FileAt(u8),
     Files,
     Requests(u8, u8),
+    NewComm(u8),
+    NewSession(u8),
     Process,
 }
 
@@ -215,6 +221,8 @@ impl Whose {
             Whose::FileAt(index) => Scope::FileAt(Word::of(word(index))),
             Whose::Files => Scope::Files,
             Whose::Requests(array, count) => Scope::Requests(Word::of(word(array)), Word::of(word(count))),
+            Whose::NewComm(index) => Scope::NewComm(Word::of(word(index))),
+            Whose::NewSession(index) => Scope::NewSession(Word::of(word(index))),
             Whose::Process => Scope::Process,
         }
     }

@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Grou
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create_from_group"), Whose::Process, [group.word(), stringtag.word(), info.word(), errhandler.word(), newcomm.word()], |call, &[group, stringtag, info, errhandler, newcomm]| {
+        call::run_shared(call::entry!("MPI_Comm_create_from_group"), Whose::NewComm(3), [group.word(), stringtag.word(), info.word(), errhandler.word(), newcomm.word()], |call, &[group, stringtag, info, errhandler, newcomm]| {
             let (group, stringtag, info, errhandler, newcomm) = (<MPI_Group>::of(group), <*const c_char>::of(stringtag), <MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Comm>::of(newcomm));
             let group = call.group("group", group)?;
             let info = call.info("info", info)?;
@@ -621,7 +621,7 @@ pub unsafe extern "C-unwind" fn PMPI_Intercomm_create(local_comm: MPI_Comm, loca
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Intercomm_create_from_groups"), Whose::Process, [local_group.word(), local_leader.word(), remote_group.word(), remote_leader.word(), stringtag.word(), info.word(), errhandler.word(), newintercomm.word()], |call, &[local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm]| {
+        call::run_shared(call::entry!("MPI_Intercomm_create_from_groups"), Whose::NewComm(6), [local_group.word(), local_leader.word(), remote_group.word(), remote_leader.word(), stringtag.word(), info.word(), errhandler.word(), newintercomm.word()], |call, &[local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm]| {
             let (local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm) = (<MPI_Group>::of(local_group), <c_int>::of(local_leader), <MPI_Group>::of(remote_group), <c_int>::of(remote_leader), <*const c_char>::of(stringtag), <MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Comm>::of(newintercomm));
             let local_group = call.group("local_group", local_group)?;
             let local_leader = RankArg { name: "local_leader", value: local_leader };

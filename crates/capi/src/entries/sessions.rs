@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_init"), Whose::Process, [info.word(), errhandler.word(), session.word()], |call, &[info, errhandler, session]| {
+        call::run_any_phase(call::entry!("MPI_Session_init"), Whose::NewSession(1), [info.word(), errhandler.word(), session.word()], |call, &[info, errhandler, session]| {
             let (info, errhandler, session) = (<MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Session>::of(session));
             let info = call.info("info", info)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
