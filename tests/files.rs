@@ -24,6 +24,16 @@ fn files_are_read_and_written_in_every_form_by_every_kind_of_ranks() {
     }
 }
 
+#[test]
+fn collective_accesses_to_files_read_nothing_else_from_the_system() {
+    let program = program("files_reads.c");
+    for ranks in [1, 3] {
+        for mode in MODES {
+            on(mode, ranks, &program).run().expect_success().expect_output("no errors\n");
+        }
+    }
+}
+
 /// Their bytes go through memory that is shared, or in pieces.
 #[test]
 fn files_work_between_processes_that_may_not_read_each_other() {

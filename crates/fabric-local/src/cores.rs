@@ -3,12 +3,19 @@
 //! The standard library knows that, too, and groups of version 1 besides; that is five kilobytes of every copy of this library.
 
 use std::fs::read_to_string;
+use std::sync::OnceLock;
 
-/// Cores that this process may use, at least one.
+/// Cores that this process may use, at least one. The mask may change at any time, as when a rank
+/// is bound to a core; the limit of the control group is the one of the first call.
 pub fn cores() -> usize {
+    static QUOTA: OnceLock<Option<usize>> = OnceLock::new();
+    in_mask().min(QUOTA.get_or_init(quota_here).unwrap_or(usize::MAX)).max(1)
+}
+
+/// The limit of the control group that this process is in. Reads two files or more.
+fn quota_here() -> Option<usize> {
     let group = read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let quota = group.lines().find_map(|line| line.strip_prefix("0::")).and_then(quota);
-    in_mask().min(quota.unwrap_or(usize::MAX)).max(1)
+    group.lines().find_map(|line| line.strip_prefix("0::")).and_then(quota)
 }
 
 fn in_mask() -> usize {
@@ -51,6 +58,21 @@ mod tests {
     #[test]
     fn the_cores_are_those_that_the_standard_library_finds() {
         assert_eq!(cores(), std::thread::available_parallelism().unwrap().get());
+    }
+
+    #[test]
+    fn files_of_the_system_are_read_for_the_first_question_only() {
+        let reads = || -> u64 {
+            let counts = read_to_string("/proc/thread-self/io").expect("a count of this thread's reads");
+            let reads =
+                counts.lines().find_map(|line| line.strip_prefix("syscr: ")).expect("a line for them");
+            reads.parse().expect("a number")
+        };
+        cores();
+        let before = reads();
+        assert!((0..100).all(|_| cores() > 0));
+        let during = reads() - before;
+        assert!(during < 100, "{during} reads for 100 questions");
     }
 
     #[test]
