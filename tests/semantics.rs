@@ -62,6 +62,11 @@ fn a_count_of_zero_comes_with_a_null_pointer_in_every_function_that_takes_a_buff
 }
 
 #[test]
+fn a_handle_that_was_freed_is_told_from_one_that_never_was() {
+    holds("past_handles.c", &[1, 2]);
+}
+
+#[test]
 fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
     holds("sizes.c", &[2, 3]);
 }

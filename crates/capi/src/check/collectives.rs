@@ -283,9 +283,9 @@ impl Collectives {
                     let origin = Origin { function: "MPI_Finalize", site: u64::from(context) };
                     findings.report(state, "collective calls missing", origin, || {
                         format!(
-                            "{} made {} collective calls on {}, {} made {known}, expected as many",
-                            members.member(0),
+                            "this rank made {} collective call{} on {}, {} made {known}, expected as many",
                             calls.made,
+                            if calls.made == 1 { "" } else { "s" },
                             letters.label(state, findings, context),
                             members.member(rank as u32)
                         )

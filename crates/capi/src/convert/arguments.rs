@@ -167,25 +167,50 @@ impl Call {
     #[inline(always)]
     pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
         let found = self.state.comms.of_call(handle, self.lane());
-        found.ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
+        found.ok_or_else(|| self.no_comm(name, handle))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_comm(&self, name: &str, handle: MPI_Comm) -> Fault {
+        let past = self.state.comms.table().past(handle.0);
+        Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator", past)
     }
 
     /// A group.
     #[inline(never)]
     pub(crate) fn group(&self, name: &'static str, handle: MPI_Group) -> Outcome<Group> {
-        self.state.groups.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_GROUP, name, handle.0, "a group"))
+        let groups = &self.state.groups;
+        groups.get(handle).ok_or_else(|| {
+            let past = groups.table().past(handle.0);
+            Fault::handle(MPI_ERR_GROUP, name, handle.0, "a group", past)
+        })
     }
 
     /// A datatype.
     #[inline(always)]
     pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Counted<Type>> {
-        self.state.types.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype"))
+        self.state.types.get(handle).ok_or_else(|| self.no_datatype(name, handle))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_datatype(&self, name: &str, handle: MPI_Datatype) -> Fault {
+        let past = self.state.types.table().past(handle.0);
+        Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype", past)
     }
 
     /// A reduction operation.
     #[inline]
     pub(crate) fn op(&self, name: &'static str, handle: MPI_Op) -> Outcome<Op> {
-        self.state.ops.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_OP, name, handle.0, "an operation"))
+        self.state.ops.get(handle).ok_or_else(|| self.no_op(name, handle))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_op(&self, name: &str, handle: MPI_Op) -> Fault {
+        let past = self.state.ops.table().past(handle.0);
+        Fault::handle(MPI_ERR_OP, name, handle.0, "an operation", past)
     }
 
     /// An info object, or none for MPI_INFO_NULL.
@@ -195,9 +220,10 @@ impl Call {
             return Ok(None);
         }
         let found = self.state.infos.get(handle);
-        found
-            .map(Some)
-            .ok_or_else(|| Fault::handle(MPI_ERR_INFO, name, handle.0, "an info object or MPI_INFO_NULL"))
+        found.map(Some).ok_or_else(|| {
+            let past = self.state.infos.table().past(handle.0);
+            Fault::handle(MPI_ERR_INFO, name, handle.0, "an info object or MPI_INFO_NULL", past)
+        })
     }
 
     /// An error handler.
@@ -208,10 +234,13 @@ impl Call {
             MPI_ERRORS_ARE_FATAL => Ok(Arc::clone(&handlers.fatal)),
             MPI_ERRORS_ABORT => Ok(Arc::clone(&handlers.abort)),
             MPI_ERRORS_RETURN => Ok(Arc::clone(&handlers.returns)),
-            _ => handlers
-                .made()
-                .get(handle.0)
-                .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
+            _ => {
+                let made = handlers.made();
+                made.get(handle.0).ok_or_else(|| {
+                    let past = made.past(handle.0);
+                    Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler", past)
+                })
+            }
         }
     }
 
@@ -219,21 +248,30 @@ impl Call {
     #[inline(never)]
     pub(crate) fn session(&self, name: &'static str, handle: MPI_Session) -> Outcome<Arc<Session>> {
         let found = self.state.sessions.get(handle);
-        found.ok_or_else(|| Fault::handle(MPI_ERR_SESSION, name, handle.0, "a session"))
+        found.ok_or_else(|| {
+            let past = self.state.sessions.lock().table().past(handle.0);
+            Fault::handle(MPI_ERR_SESSION, name, handle.0, "a session", past)
+        })
     }
 
     /// A window.
     #[inline(never)]
     pub(crate) fn window(&self, name: &'static str, handle: MPI_Win) -> Outcome<Window> {
         let found = self.state.windows.get(handle);
-        found.ok_or_else(|| Fault::handle(MPI_ERR_WIN, name, handle.0, "a window"))
+        found.ok_or_else(|| {
+            let past = self.state.windows.table().past(handle.0);
+            Fault::handle(MPI_ERR_WIN, name, handle.0, "a window", past)
+        })
     }
 
     /// An open file.
     #[inline(never)]
     pub(crate) fn file(&self, name: &'static str, handle: MPI_File) -> Outcome<Rc<File>> {
         let found = self.state.files.get(handle);
-        found.ok_or_else(|| Fault::handle(MPI_ERR_FILE, name, handle.0, "an open file"))
+        found.ok_or_else(|| {
+            let past = self.state.files.table().past(handle.0);
+            Fault::handle(MPI_ERR_FILE, name, handle.0, "an open file", past)
+        })
     }
 
     /// A number of elements or bytes.

@@ -10,6 +10,15 @@ use crate::abi::constants::*;
 /// What an implementation returns.
 pub(crate) type Outcome<T = ()> = Result<T, Fault>;
 
+/// What is known of a handle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Past {
+    /// No object of the kind had it, as far as is known: generations repeat.
+    Unknown,
+    Lives,
+    Freed,
+}
+
 /// A failed call. One word wide: the path of success carries it for free.
 pub(crate) struct Fault(Box<Detail>);
 
@@ -43,14 +52,18 @@ impl Fault {
     /// A null or foreign handle.
     #[cold]
     #[inline(never)]
-    pub(crate) fn handle(code: c_int, name: &str, value: usize, expected: &str) -> Fault {
-        match null_handle(value) {
-            Some(null) => Fault::new(code, format_args!("{name} is {null}, expected {expected}")),
-            None => Fault::new(
-                code,
-                format_args!("{name} is {value:#x}, expected {expected} that has not been freed"),
-            ),
-        }
+    pub(crate) fn handle(code: c_int, name: &str, value: usize, expected: &str, past: Past) -> Fault {
+        let text = match (null_handle(value), past) {
+            (Some(null), _) => format!("{name} is {null}, expected {expected}"),
+            (None, Past::Freed) => {
+                format!("{name} is {value:#x}, which was freed, expected {expected} that has not been freed")
+            }
+            (None, Past::Unknown) => {
+                format!("{name} is {value:#x}, expected {expected}; MPI has given no such handle out")
+            }
+            (None, Past::Lives) => format!("{name} is {value:#x}, expected {expected}"),
+        };
+        Fault::new(code, text)
     }
 
     /// A null pointer where the call stores or reads something.

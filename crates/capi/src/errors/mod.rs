@@ -3,4 +3,4 @@
 mod fault;
 pub(crate) mod registry;
 
-pub(crate) use fault::{Fault, Outcome};
+pub(crate) use fault::{Fault, Outcome, Past};

@@ -22,6 +22,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use crate::errors::Past;
+
 const GENERATIONS: u32 = (1 << 24) - 1;
 const _: () = assert!(size_of::<usize>() == 8, "handles need 64 bits");
 
@@ -133,6 +135,24 @@ impl<T: Clone> Table<T> {
     fn live(&self, handle: usize) -> Option<&Slot<T>> {
         let slot = self.slot(handle & ((1 << LANE_SHIFT) - 1))?;
         (slot.mark.load(Ordering::Acquire) as usize == handle >> 32).then_some(slot)
+    }
+
+    /// What is known of a handle, to explain why it was refused.
+    #[cold]
+    pub(crate) fn past(&self, handle: usize) -> Past {
+        let slots = self.lock();
+        let index = handle & ((1 << LANE_SHIFT) - 1);
+        let Some(slot) = self.slot(index).filter(|_| index < slots.length as usize) else {
+            return Past::Unknown;
+        };
+        let (given, now) = ((handle >> 32) as u32, slot.mark.load(Ordering::Relaxed));
+        match given.cmp(&now) {
+            // SAFETY: with the lock nobody stores or frees.
+            _ if given == now && unsafe { &*slot.object.get() }.is_some() => Past::Lives,
+            // The upper byte is the kind; a slot that was used more often has a lower generation again.
+            std::cmp::Ordering::Less if given & !GENERATIONS == now & !GENERATIONS => Past::Freed,
+            _ => Past::Unknown,
+        }
     }
 
     /// Stores an object and returns its handle.
@@ -277,6 +297,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::{Kind, Table, lane_of, with_lane, without_lane};
+    use crate::errors::Past;
 
     /// A small deterministic generator: the test needs variety, not randomness.
     fn step(seed: &mut u64) -> u64 {
@@ -314,6 +335,23 @@ mod tests {
             }
             assert_eq!(table.len(), model.len());
             assert!(dead.iter().all(|handle| model.contains_key(handle) || table.get(*handle).is_none()));
+        }
+    }
+
+    #[test]
+    fn a_handle_that_was_freed_is_told_from_one_that_never_was() {
+        let table = Table::new(Kind::Comm);
+        let (kept, freed) = (table.insert(1), table.insert(2));
+        table.remove(freed);
+        assert_eq!((table.past(kept), table.past(freed)), (Past::Lives, Past::Freed));
+        let again = table.insert(3);
+        assert_eq!((table.past(again), table.past(freed)), (Past::Lives, Past::Freed));
+        table.remove(again);
+        assert_eq!((table.past(again), table.past(freed)), (Past::Freed, Past::Freed));
+        let foreign = Table::new(Kind::Group).insert(4);
+        let to_come = again + (1 << 32);
+        for never in [0, 1, usize::MAX, kept + 70, kept + (1 << 20), foreign, to_come] {
+            assert_eq!(table.past(never), Past::Unknown, "{never:#x}");
         }
     }
 

@@ -134,7 +134,10 @@ pub(crate) fn mpi_group_range_excl(
 pub(crate) fn mpi_group_free(call: &Call, group: &Cell<MPI_Group>) -> Outcome {
     let handle = group.get();
     let freed = call.state.groups.remove(handle);
-    drop(freed.ok_or_else(|| Fault::handle(MPI_ERR_GROUP, "group", handle.0, "a group"))?);
+    drop(freed.ok_or_else(|| {
+        let past = call.state.groups.table().past(handle.0);
+        Fault::handle(MPI_ERR_GROUP, "group", handle.0, "a group", past)
+    })?);
     group.set(MPI_GROUP_NULL);
     Ok(())
 }

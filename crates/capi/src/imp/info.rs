@@ -164,7 +164,10 @@ pub(crate) fn mpi_info_dup(call: &Call, info: Option<Arc<Info>>, newinfo: Out<MP
 pub(crate) fn mpi_info_free(call: &Call, info: &Cell<MPI_Info>) -> Outcome {
     let handle = info.get();
     let freed = call.state.infos.remove(handle);
-    drop(freed.ok_or_else(|| Fault::handle(MPI_ERR_INFO, "info", handle.0, "an info object"))?);
+    drop(freed.ok_or_else(|| {
+        let past = call.state.infos.table().past(handle.0);
+        Fault::handle(MPI_ERR_INFO, "info", handle.0, "an info object", past)
+    })?);
     info.set(MPI_INFO_NULL);
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, RankArg, TagArg};
-use crate::errors::{Fault, Outcome};
+use crate::errors::{Fault, Outcome, Past};
 use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info};
 use crate::imp::comm::{add, deliver, heed};
 use crate::imp::errhandlers::suits;
@@ -56,7 +56,9 @@ pub(crate) fn mpi_intercomm_create(
         Some(peer) => {
             remote_leader.member(peer).map(|leader| Some(Bridge { comm: &peer.comm, leader, crossing }))
         }
-        None if leads => Err(Fault::handle(MPI_ERR_COMM, "peer_comm", MPI_COMM_NULL.0, "a communicator")),
+        None if leads => {
+            Err(Fault::handle(MPI_ERR_COMM, "peer_comm", MPI_COMM_NULL.0, "a communicator", Past::Unknown))
+        }
         None => Ok(None),
     };
     let bridge = match reached {

@@ -39,7 +39,10 @@ pub(crate) fn mpi_op_create_c(
 pub(crate) fn mpi_op_free(call: &Call, op: &Cell<MPI_Op>) -> Outcome {
     let handle = op.get();
     let freed = call.state.ops.remove(handle);
-    drop(freed.ok_or_else(|| Fault::handle(MPI_ERR_OP, "op", handle.0, "an operation of the program"))?);
+    drop(freed.ok_or_else(|| {
+        let past = call.state.ops.table().past(handle.0);
+        Fault::handle(MPI_ERR_OP, "op", handle.0, "an operation of the program", past)
+    })?);
     op.set(MPI_OP_NULL);
     Ok(())
 }

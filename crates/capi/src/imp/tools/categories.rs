@@ -9,7 +9,7 @@ use crate::abi::constants::*;
 use crate::abi::types::MPI_T_enum;
 use crate::call::Call;
 use crate::convert::{Out, OutText, Outs};
-use crate::errors::{Fault, Outcome};
+use crate::errors::{Fault, Outcome, Past};
 
 pub(crate) fn mpi_t_category_get_num(_: &Call, num_cat: Out<c_int>) -> Outcome {
     num_cat.set(CATEGORIES.len() as c_int);
@@ -143,6 +143,7 @@ fn items(enumeration: MPI_T_enum) -> Outcome<(&'static str, &'static [&'static s
             "enumtype",
             enumeration.0,
             "the enumeration of a variable",
+            Past::Unknown,
         )),
     }
 }

@@ -78,18 +78,19 @@ pub(crate) fn mpi_t_cvar_handle_alloc(
 
 pub(crate) fn mpi_t_cvar_handle_free(call: &Call, handle: &Cell<MPI_T_cvar_handle>) -> Outcome {
     let removed = call.state.tools.room().controls.remove(handle.get().0);
-    removed.ok_or_else(|| unknown(handle.get()))?;
+    removed.ok_or_else(|| unknown(call, handle.get()))?;
     handle.set(MPI_T_CVAR_HANDLE_NULL);
     Ok(())
 }
 
 #[cold]
-fn unknown(handle: MPI_T_cvar_handle) -> Fault {
-    Fault::handle(MPI_T_ERR_INVALID_HANDLE, "handle", handle.0, "the handle of a control variable")
+fn unknown(call: &Call, handle: MPI_T_cvar_handle) -> Fault {
+    let past = call.state.tools.room().controls.past(handle.0);
+    Fault::handle(MPI_T_ERR_INVALID_HANDLE, "handle", handle.0, "the handle of a control variable", past)
 }
 
 fn of_handle(call: &Call, handle: MPI_T_cvar_handle) -> Outcome<(usize, &'static Control)> {
-    let index = call.state.tools.room().controls.get(handle.0).ok_or_else(|| unknown(handle))?;
+    let index = call.state.tools.room().controls.get(handle.0).ok_or_else(|| unknown(call, handle))?;
     Ok((index, &controls()[index]))
 }
 

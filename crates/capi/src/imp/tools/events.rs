@@ -11,7 +11,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutText};
-use crate::errors::{Fault, Outcome};
+use crate::errors::{Fault, Outcome, Past};
 use crate::handles::Info;
 use crate::handles::tools::{Callback, Instance, Registration, Room, SOURCE, nanoseconds};
 
@@ -154,7 +154,8 @@ fn of_handle(call: &Call, handle: MPI_T_event_registration) -> Outcome<(Arc<Room
     let found = room.registrations.get(handle.0);
     let registration = found.ok_or_else(|| {
         let expected = "the registration of an event";
-        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "event_registration", handle.0, expected)
+        let past = room.registrations.past(handle.0);
+        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "event_registration", handle.0, expected, past)
     })?;
     Ok((room, registration))
 }
@@ -270,7 +271,7 @@ fn of_instance(call: &Call, handle: MPI_T_event_instance) -> Outcome<Instance> {
     let current = call.state.tools.room().counting.listeners().current(handle);
     current.ok_or_else(|| {
         let expected = "the event that a callback is being told of";
-        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "event_instance", handle.0, expected)
+        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "event_instance", handle.0, expected, Past::Lives)
     })
 }
 

@@ -131,9 +131,10 @@ fn members(call: &Call, bind: Bind, object: *mut c_void) -> Outcome<Option<Membe
     let handle = unsafe { object.cast::<MPI_Comm>().read() };
     // In no lane, so that nobody's count is touched.
     let comm = call.state.comms.of_call(handle, u32::MAX);
-    let comm = comm
-        .filter(|_| call.state.is_active())
-        .ok_or_else(|| Fault::handle(MPI_T_ERR_INVALID_HANDLE, "obj_handle", handle.0, "a communicator"))?;
+    let comm = comm.filter(|_| call.state.is_active()).ok_or_else(|| {
+        let past = call.state.comms.table().past(handle.0);
+        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "obj_handle", handle.0, "a communicator", past)
+    })?;
     Ok(Some(Members { context: comm.comm.context(), peers: comm.comm.peers().clone() }))
 }
 

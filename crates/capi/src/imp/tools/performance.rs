@@ -97,7 +97,7 @@ pub(crate) fn mpi_t_pvar_session_create(call: &Call, pe_session: Out<MPI_T_pvar_
 pub(crate) fn mpi_t_pvar_session_free(call: &Call, pe_session: &Cell<MPI_T_pvar_session>) -> Outcome {
     let room = call.state.tools.room();
     let session = pe_session.get();
-    room.sessions.remove(session.0).ok_or_else(|| no_session(session))?;
+    room.sessions.remove(session.0).ok_or_else(|| no_session(&room, session))?;
     while let Some(gauge) = room.gauges.find(|gauge| gauge.session == session.0) {
         free(call.state, &room, &gauge);
     }
@@ -106,13 +106,14 @@ pub(crate) fn mpi_t_pvar_session_free(call: &Call, pe_session: &Cell<MPI_T_pvar_
 }
 
 #[cold]
-fn no_session(session: MPI_T_pvar_session) -> Fault {
-    Fault::handle(MPI_T_ERR_INVALID_SESSION, "pe_session", session.0, "a session of performance variables")
+fn no_session(room: &Room, session: MPI_T_pvar_session) -> Fault {
+    let (past, expected) = (room.sessions.past(session.0), "a session of performance variables");
+    Fault::handle(MPI_T_ERR_INVALID_SESSION, "pe_session", session.0, expected, past)
 }
 
 fn in_session(call: &Call, session: MPI_T_pvar_session) -> Outcome<Arc<Room>> {
     let room = call.state.tools.room();
-    room.sessions.get(session.0).ok_or_else(|| no_session(session))?;
+    room.sessions.get(session.0).ok_or_else(|| no_session(&room, session))?;
     Ok(room)
 }
 
@@ -169,7 +170,7 @@ fn of_handle(
     let gauge = room.gauges.get(handle.0).filter(|gauge| gauge.session == session.0);
     let gauge = gauge.ok_or_else(|| {
         let expected = "the handle of a performance variable in this session";
-        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "handle", handle.0, expected)
+        Fault::handle(MPI_T_ERR_INVALID_HANDLE, "handle", handle.0, expected, room.gauges.past(handle.0))
     })?;
     Ok((room, gauge))
 }
