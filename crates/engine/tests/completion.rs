@@ -142,7 +142,12 @@ fn persistent_requests_are_found_complete_each_time_that_they_were_started() {
             assert_eq!(rank.wait_any(&list), Ok(Some(other)));
             rank.take(id(other)).unwrap();
         }
-        (0..PLACES).for_each(|place| rank.free(id(place)).unwrap());
+        assert_eq!(rank.test_any(&list), Ok(Found::NoneActive));
+        for place in 0..PLACES {
+            rank.free(id(place)).unwrap();
+            assert!(rank.test_any(&list).is_err(), "a request that was freed is still in its place");
+            list.set(place, None);
+        }
     });
 }
 

@@ -142,12 +142,13 @@ impl Lane {
         if id == RequestId::SENT {
             return Ok(());
         }
-        let mut core = self.core.borrow_mut();
+        let core = &mut *self.core.borrow_mut();
         let Some(request) = core.requests.get_mut(id.key()) else {
             return Err(core.requests.unknown(id.key()));
         };
         if let Work::Persistent(template) = &request.work {
             let Template { active, .. } = **template;
+            core.awaited.forget(request.mark);
             core.requests.remove(id.key());
             if let Some(active) = active.filter(|active| *active != RequestId::SENT) {
                 core.abandon(active.key());
