@@ -62,6 +62,19 @@ fn a_count_of_zero_comes_with_a_null_pointer_in_every_function_that_takes_a_buff
 }
 
 #[test]
+fn ranks_that_only_meet_in_collectives_take_in_what_others_send_and_cancel() {
+    let program = program("taken_in.c");
+    for how in ["barrier", "allreduce", "bcast", "allgather", "long", "ibarrier"] {
+        for mode in MODES {
+            for ranks in [1, 2, 3] {
+                let ended = on(mode, ranks, &program).argument(how).run();
+                ended.expect_success().expect_output("no errors\n");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_handle_that_was_freed_is_told_from_one_that_never_was() {
     holds("past_handles.c", &[1, 2]);
 }

@@ -45,6 +45,8 @@ pub(crate) struct Lane {
     pub at_once_below: u64,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     pub fruitless: Cell<u32>,
+    /// Collectives until this rank looks for packets again, though it waits for none.
+    pub takes_in_after: Cell<u32>,
     /// Whoever answers for this rank when it waits.
     pub lookout: OnceCell<Box<dyn Lookout>>,
     /// Quiet stretches of waits that were long enough to be numbered.
@@ -78,6 +80,7 @@ impl Lane {
             looks: Cell::new(looks),
             at_once_below,
             fruitless: Cell::new(0),
+            takes_in_after: Cell::new(0),
             lookout: OnceCell::new(),
             stretches: Cell::new(0),
             polling: Cell::default(),

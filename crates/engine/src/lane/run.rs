@@ -40,6 +40,7 @@ impl Lane {
     pub fn launch(&self, mut plan: Steps) -> Result<RequestId> {
         self.discard_orphans();
         let done = self.advance(&mut plan);
+        self.takes_in();
         if done && plan.failed.is_none() && plan.status.is_none() {
             self.retire(plan);
             return Ok(RequestId::SENT);

@@ -45,6 +45,32 @@ impl Lane {
         done
     }
 
+    /// Ends a collective. One that went by shared memory may have taken no packets in, and a program
+    /// may call nothing else: they would pile up, here and at their senders.
+    #[inline(always)]
+    pub fn takes_in(&self) {
+        match self.takes_in_after.get() {
+            0 => self.take_in(),
+            left => self.takes_in_after.set(left - 1),
+        }
+    }
+
+    /// Takes packets in until there are none, within a bound. Calls no user code.
+    #[cold]
+    #[inline(never)]
+    fn take_in(&self) {
+        /// Polls of one collective at most.
+        const POLLS: u32 = 64;
+        /// Collectives without a look, where the last look found nothing. Chosen, not measured: a
+        /// look costs a small part of a short collective, and this makes it a small part of many.
+        const UNSEEN: u32 = 15;
+        // Where a look takes time that is told, collectives go by packets.
+        let polls = if self.fabric().virtual_time().is_some() { 0 } else { POLLS };
+        let took = |_: &u32| self.progress_with(&mut self.core.borrow_mut()) > 0;
+        let took_some = (0..polls).take_while(took).count() > 0;
+        self.takes_in_after.set(if took_some { 0 } else { UNSEEN });
+    }
+
     /// What a rank does that waits and found nothing: the collectives under way take a step, then the core is given away.
     #[inline]
     pub fn rest(&self, rounds: u32, idle: Idle) -> Woke {

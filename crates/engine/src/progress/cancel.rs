@@ -6,6 +6,8 @@
 //! peer finds later of it is void; a letter tells it to forget. If the peer was first, it is in the midst of the transfer, and
 //! the operation completes.
 //!
+//! An RTS that still waits for room in the peer's mailbox is taken back, and no letter is needed.
+//!
 //! A send whose data waits for room in the peer's mailbox goes on as a copy, so that its request completes at once.
 //!
 //! Where there is no word (fabrics without claims, more requests at a time than words, blocking calls of a poisoned rank), a letter asks the peer: the
@@ -20,7 +22,7 @@ use crate::progress::tables::peers::Outgoing;
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::values::envelope::{Kind, plain_header};
+use crate::values::envelope::{Kind, Rts, plain_header};
 use crate::values::memory::SendBuffer;
 use crate::values::request::Status;
 use crate::values::slab::Key;
@@ -57,6 +59,9 @@ impl Core {
                 if revocable && !revoked {
                     return; // Lost to the peer, whose answer comes.
                 }
+                if revoked && self.unpost_rts(to, key) {
+                    return self.end_send(fabric, key);
+                }
                 self.post_control(fabric, to, plain_header(Kind::CancelSend, u64::from(!revoked), key), &[]);
                 if revoked {
                     self.end_send(fabric, key);
@@ -68,6 +73,26 @@ impl Core {
             // Being transferred: too late.
             _ => {}
         }
+    }
+
+    /// Takes the RTS of a revoked send out of the outbox, if it is the last that was put there: then
+    /// the peer never counts it. Sends that are cancelled where the peer takes nothing in do not pile up.
+    fn unpost_rts(&mut self, to: Node, key: Key) -> bool {
+        let peer = self.peers.at(to);
+        let Some(Outgoing::Control(header, payload)) = peer.outbox.back() else { return false };
+        let is_rts = Kind::of(header) == Some(Kind::Rts);
+        let rts = Rts::decode(payload).filter(|rts| is_rts && rts.request == key);
+        // Those who watch were told of it.
+        if self.watch.is_some() || rts.is_none_or(|rts| rts.number != peer.sent) {
+            return false;
+        }
+        peer.outbox.pop_back();
+        peer.sent -= 1;
+        peer.plain_until = peer.plain_until.min(peer.sent);
+        if peer.outbox.is_empty() {
+            self.blocked.retain(|blocked| *blocked != to);
+        }
+        true
     }
 
     /// Completes a send whose data has yet to be posted, on the account of a copy that is sent in its place.

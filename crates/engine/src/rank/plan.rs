@@ -34,18 +34,28 @@ impl<'r> Plan<'r> {
     /// Takes part and waits until it is done (the blocking form).
     #[inline]
     pub fn wait(mut self) -> Result<()> {
-        match core::mem::replace(&mut self.what, What::Gone) {
+        let ended = match core::mem::replace(&mut self.what, What::Gone) {
             What::Steps(steps) => self.lane.run(steps),
             What::Call(comm, call) => call.run(self.lane, &comm),
             What::Gone => Ok(()),
+        };
+        if ended.is_ok() {
+            self.lane.takes_in();
         }
+        ended
     }
 
     /// The same where it lies: it is long, and short collectives take no longer than to move it a few times.
     #[inline(never)]
     pub fn take_part(&mut self) -> Result<()> {
         match &self.what {
-            What::Call(comm, call) => call.run(self.lane, comm),
+            What::Call(comm, call) => {
+                let ended = call.run(self.lane, comm);
+                if ended.is_ok() {
+                    self.lane.takes_in();
+                }
+                ended
+            }
             _ => Plan { lane: self.lane, what: core::mem::replace(&mut self.what, What::Gone) }.wait(),
         }
     }

@@ -363,6 +363,7 @@ impl<'a> Part<'a> {
             bytes: Some(self.bytes),
         };
         self.lane.schedules.passed.set(Some(identity));
+        self.lane.takes_in();
         true
     }
 }
