@@ -17,6 +17,10 @@ const OPEN_SPINS: u32 = if cfg!(test) { 500 } else { 8 };
 /// longer, and count the sleeps that do not.
 const NAP_NS: u64 = if cfg!(test) { 20_000_000_000 } else { 100_000_000 };
 
+/// The same while the thread that minds the fabric is awake. It sees messages, and stirs; but another
+/// process that sets a flag in shared memory rings for those who sleep only, so this thread looks again.
+const SHORT_NAP_NS: u64 = 200_000;
+
 /// Rounds of a wait before it looks after other lanes; then four times as many, and so on; and the most between two looks.
 const FIRST_LOOK: u32 = 1 << 8;
 const LOOK_EVERY: u32 = 1 << 12;
@@ -96,7 +100,8 @@ impl TurnstileGate {
         if !is_free && minding != me && idle == Idle::UntilWoken {
             // Another looks after the fabric. It is outside now, or asleep, or it would be here.
             turnstile.sleepers.store(get(&turnstile.sleepers) + 1, Ordering::Relaxed);
-            turnstile.outside(|| self.nap(stirs));
+            let is_alarmed = turnstile.asleep.load(Ordering::Relaxed);
+            turnstile.outside(|| self.nap(stirs, if is_alarmed { NAP_NS } else { SHORT_NAP_NS }));
             turnstile.sleepers.store(get(&turnstile.sleepers) - 1, Ordering::Relaxed);
             return Woke::Again;
         }
@@ -139,14 +144,18 @@ impl TurnstileGate {
             }
         };
         turnstile.asleep.store(false, Ordering::Relaxed);
+        if woke == Woke::Again {
+            // Whoever has rung may have meant another thread: a flag in shared memory names none.
+            turnstile.call_sleepers();
+        }
         woke
     }
 
     /// Sleeps until somebody stirs who has not by now, but not for ever.
-    fn nap(&self, stirs: u32) {
-        let _expired = futex_wait(&self.turnstile.stirs, stirs, Sharing::Threads, Some(NAP_NS));
+    fn nap(&self, stirs: u32, limit_ns: u64) {
+        let _expired = futex_wait(&self.turnstile.stirs, stirs, Sharing::Threads, Some(limit_ns));
         #[cfg(test)]
-        self.turnstile.expired.fetch_add(_expired.into(), Ordering::Relaxed);
+        self.turnstile.expired.fetch_add((_expired && limit_ns == NAP_NS).into(), Ordering::Relaxed);
     }
 
     /// Looks after the other lanes, from outside. Another thread may mind the fabric meanwhile: a reduction of the program's may be called, and take its time.
