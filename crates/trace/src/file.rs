@@ -58,10 +58,11 @@ impl Trace {
         let lines = lines_end.and_then(|end| bytes.get(lines_begin..end)).ok_or_else(|| {
             TraceError::damaged(path, lines_begin, format!("{} bytes that describe the job", head[2]))
         })?;
-        let job = std::str::from_utf8(lines)
-            .map_err(|error| error.to_string())
-            .and_then(str::parse)
-            .map_err(|expected| TraceError::damaged(path, lines_begin, expected))?;
+        let lines = std::str::from_utf8(lines).map_err(|error| {
+            TraceError::damaged(path, lines_begin + error.valid_up_to(), "lines of UTF-8 text about the job")
+        })?;
+        let job =
+            lines.parse().map_err(|expected: String| TraceError::damaged(path, lines_begin, expected))?;
 
         let mut trace = Trace { job, ..Trace::default() };
         let mut offset = (lines_begin + lines.len()).next_multiple_of(8).min(bytes.len());

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::io;
 use std::path::PathBuf;
 
-use corelace_trace::TraceError;
+use corelace_trace::{Job, Trace, TraceError, merge};
 
 #[test]
 fn traces_that_cannot_be_used() {
@@ -32,5 +32,20 @@ fn traces_that_cannot_be_used() {
     ] {
         assert_eq!(error.to_string(), text);
         assert!(error.source().is_none());
+    }
+}
+
+#[test]
+fn a_job_that_is_no_text_is_told_by_place_and_expectation() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("heat.trace");
+    merge(&[], &Job { ranks: 2, ..Job::default() }, &file, &mut str::to_owned).unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[34] = 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    for read in [Trace::open, Trace::salvage] {
+        let error = read(&file).unwrap_err().to_string();
+        let said = error.strip_prefix(&format!("{}: ", file.display())).unwrap();
+        assert_eq!(said, "damaged at byte 34: expected lines of UTF-8 text about the job");
     }
 }
