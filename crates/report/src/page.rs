@@ -89,8 +89,9 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
 
 /// Fills the slots of the HTML file.
 fn assemble(title: &str, data: &Value, blobs: &Blobs) -> String {
-    // "</script>" inside a string would end the element.
-    let data = data.to_string().replace("</", "<\\/");
+    // "</script" in a string would end the element, and "<!--<script" would hide its end (HTML
+    // section 13.2.5, "script data double escaped state").
+    let data = data.to_string().replace('<', "\\u003c");
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let mut page = String::with_capacity(blobs.len() + data.len() + (1 << 18));
     let mut rest = HTML;

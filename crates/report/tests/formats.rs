@@ -53,6 +53,20 @@ fn csv_has_a_row_each_and_quotes_what_needs_it() {
 }
 
 #[test]
+fn markup_in_names_stays_data_of_the_page() {
+    let mut hand = ByHand::new(1);
+    hand.call(0, "<!--<script>", "</script><b>", 0, 1000, |_| {});
+    let run = hand.run();
+    let page = page(&run, &Analysis::of(&run));
+    let (_, data) = page.split_once("id=\"data\"").unwrap();
+    let (_, data) = data.split_once('>').unwrap();
+    let (data, _) = data.split_once('<').expect("the end of the element is the next markup");
+    let data: Value = serde_json::from_str(data).expect("all of the data is before it");
+    let names = data.to_string();
+    assert!(names.contains("<!--<script>") && names.contains("</script><b>"), "{names}");
+}
+
+#[test]
 fn damaged_traces_are_reported_without_a_panic() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("trace");

@@ -7,6 +7,7 @@ use corelace_report::{Analysis, Run};
 use serde_json::Value;
 
 use crate::support::browser::Browser;
+use crate::support::by_hand::ByHand;
 use crate::support::stencil::Stencil;
 
 /// A page of a stencil, its text, and the directory that holds it.
@@ -27,6 +28,23 @@ fn page_of(stencil: &Stencil) -> Page {
     std::fs::write(&file, corelace_report::page(&run, &analysis)).unwrap();
     let text = corelace_report::text(&run, &analysis);
     Page { file, text, sentences: corelace_report::sentences(&run, &analysis), _directory: directory }
+}
+
+#[test]
+fn markup_in_names_is_shown_as_text() {
+    let mut hand = ByHand::new(1);
+    let name = "<!--<script>alert(1)</script><img src=x onerror=alert(2)>";
+    hand.call(0, name, name, 0, 1000, |_| {});
+    let mut run = hand.run();
+    run.job.command = name.into();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("page.html");
+    std::fs::write(&file, corelace_report::page(&run, &Analysis::of(&run))).unwrap();
+    let mut browser = Browser::open(&file);
+    assert_eq!(browser.text("h1"), name);
+    assert_eq!(browser.evaluate("document.querySelectorAll('#rank-table tbody tr').length"), 1);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+    assert_eq!(browser.requests(), [] as [String; 0]);
 }
 
 /// Sixteen ranks on a mesh of nine clusters, one of them slow.
