@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::job::{Job, kill};
-use crate::support::{MODES, mpirun, on, prefix, program, scratch};
+use crate::support::{MODES, corelace, mpirun, on, prefix, program, scratch};
 
 /// A launcher whose output nobody reads until the test does.
 fn unread(arguments: &[&str], program: &Path, more: &[&str]) -> Child {
@@ -284,4 +284,22 @@ fn a_signal_that_continues_or_informs_reaches_the_ranks() {
     job.wait().expect_code(131);
     job.expect_nothing_left();
     kill(job.pid(), Signal::CONT);
+}
+
+#[test]
+fn control_characters_of_names_are_made_visible() {
+    let ended = mpirun(["-n", "1", "./no\x1b[31mprogram\u{9b}"]).run().expect_code(127);
+    assert!(!ended.stderr.contains(['\x1b', '\u{9b}']), "{ended}");
+    ended.expect_said(&["./no\\x1b[31mprogram\\u009b"]);
+    for mode in MODES {
+        let room = scratch("visible");
+        let named = room.join("en\x1b[31mds");
+        std::fs::copy(program("outside.c"), &named).unwrap();
+        let trace = room.join("job.trace");
+        let job = mpirun(["-n", "1", "--ranks", mode, "-print-all-exitcodes", "--trace"]).argument(&trace);
+        let ended = job.argument(&named).argument("late").run();
+        assert!(!ended.stderr.contains('\x1b'), "{mode}: {ended}");
+        let text = corelace(["report", "--text"]).argument(&trace).run().expect_success();
+        assert!(text.stdout.contains("en\\x1b[31mds") && !text.stdout.contains('\x1b'), "{mode}: {text}");
+    }
 }

@@ -80,7 +80,7 @@ pub fn main(mut words: Vec<OsString>) -> Result<u8, String> {
             let known = OWN.iter().chain(&OF_THE_LABORATORY).map(|(name, _)| *name);
             let meant = nearest(name, known).map(|it| format!("; did you mean \"{it}\"?"));
             let meant = meant.unwrap_or_else(|| " (`corelace --help` lists them)".to_owned());
-            eprintln!("corelace: there is no command \"{name}\"{meant}");
+            crate::warn(&format!("corelace: there is no command \"{name}\"{meant}"));
             Ok(2)
         }
     }

@@ -39,14 +39,20 @@ pub const BUILD: &str = match option_env!("CORELACE_BUILD") {
     None => "quick build",
 };
 
-/// Prints what a command was asked for. A reader that has seen enough (`| head`) is no mistake.
+/// Prints what a command was asked for, with control characters of foreign text made visible. A
+/// reader that has seen enough (`| head`) is no mistake.
 pub fn say(text: &str) -> Result<(), String> {
-    match std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes()) {
+    match std::io::Write::write_all(&mut std::io::stdout().lock(), pmi::visible(text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(format!("standard output: {error}"))
         }
         _ => Ok(()),
     }
+}
+
+/// Tells the user something beside what was asked for, as [`say`] does.
+pub fn warn(text: &str) {
+    eprintln!("{}", pmi::visible(text));
 }
 
 /// Does what the name and the words of this process ask for.
@@ -67,7 +73,7 @@ pub fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(message) => {
-            eprintln!("{}: {message}", name.display());
+            warn(&format!("{}: {message}", name.display()));
             ExitCode::from(CANNOT_START)
         }
     }

@@ -112,7 +112,7 @@ fn job(
     let library = match (prefix, mode) {
         (Ok(prefix), _) => Some(prefix.library()),
         (Err(error), Mode::Process) => {
-            eprintln!("corelace: note: {error}");
+            crate::warn(&format!("corelace: note: {error}"));
             None
         }
         (Err(error), _) => return Err(error),
@@ -151,12 +151,12 @@ fn tell(options: &Options) {
     let ranks: u32 = options.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum();
     if options.print_map {
         let list: Vec<_> = (0..ranks).map(|rank| rank.to_string()).collect();
-        eprintln!("corelace: ({}:{})", nodes::own_name(), list.join(","));
+        crate::warn(&format!("corelace: ({}:{})", nodes::own_name(), list.join(",")));
     }
     if options.verbose {
         for part in &options.parts {
             let words = part.command.join(OsStr::new(" "));
-            eprintln!("corelace: {} ranks of {}", part.ranks.unwrap_or(1), words.display());
+            crate::warn(&format!("corelace: {} ranks of {}", part.ranks.unwrap_or(1), words.display()));
         }
     }
     if options.quiet {
@@ -165,14 +165,14 @@ fn tell(options: &Options) {
     let wide =
         matches!(options.bind, Some(Bind::L3 | Bind::Numa | Bind::Socket)) || options.cores_a_rank.is_some();
     if wide && options.mode.is_some_and(|mode| mode != Mode::Process) {
-        eprintln!("corelace: note: ranks that are threads or fibers are tied to one core each");
+        crate::warn("corelace: note: ranks that are threads or fibers are tied to one core each");
     }
     for what in &options.ignored {
-        eprintln!("corelace: note: {what}: ignored");
+        crate::warn(&format!("corelace: note: {what}: ignored"));
     }
     let lookup = |name: &str| std::env::var(name).ok();
     if let Some(note) = nodes::note_of_allocation(ranks, lookup).filter(|_| options.chip.name.is_none()) {
-        eprintln!("corelace: note: {note}");
+        crate::warn(&format!("corelace: note: {note}"));
     }
 }
 
@@ -272,7 +272,10 @@ fn context(
     for (name, value) in &part.exports {
         match value.clone().or_else(|| std::env::var_os(name)) {
             Some(value) => environment.push((name.clone(), value)),
-            None => eprintln!("corelace: -x {}: not set in the environment of mpirun", name.display()),
+            None => {
+                let name = name.display();
+                crate::warn(&format!("corelace: -x {name}: not set in the environment of mpirun"));
+            }
         }
     }
     let source = Path::new(name);

@@ -92,7 +92,7 @@ impl Tracing {
         let merged = trace::merge(&paths, &self.job, &self.file, &mut explain)
             .map_err(|error| format!("--trace: {error}"))?;
         for sentence in self.sentences(&merged) {
-            eprintln!("corelace: {sentence}");
+            crate::warn(&format!("corelace: {sentence}"));
         }
         Ok(())
     }

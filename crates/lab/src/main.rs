@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(message) => {
-            eprintln!("corelace: {message}");
+            cli::warn(&format!("corelace: {message}"));
             ExitCode::from(cli::CANNOT_START)
         }
     }

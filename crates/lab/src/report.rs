@@ -1,7 +1,7 @@
 //! `corelace report`: what a trace shows, as a page, as text, or for other viewers.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use ::report::{Analysis, Run};
@@ -38,7 +38,7 @@ enum Format {
 pub fn main(args: &ReportArgs) -> Result<u8, String> {
     let trace = open(args)?;
     if let Some(damage) = &trace.damage {
-        eprintln!("corelace report: {damage}; what is whole is reported");
+        cli::warn(&format!("corelace report: {damage}; what is whole is reported"));
     }
     let run = Run::of(&trace);
     drop(trace);
@@ -58,15 +58,22 @@ pub fn main(args: &ReportArgs) -> Result<u8, String> {
             output.display()
         ));
     }
-    let to_stdout = output == Path::new("-");
-    match write(&output, args.format, &run) {
-        // A reader that has seen enough (`| head`) is no mistake.
-        Err(error) if to_stdout && error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        Err(error) => return Err(format!("{}: {error}", output.display())),
-        Ok(()) if to_stdout => {}
-        Ok(()) => cli::say(&format!("{}\n", output.display()))?,
+    let failed = |error| format!("{}: {error}", output.display());
+    if output != Path::new("-") {
+        write(&mut File::create(&output).map_err(failed)?, args.format, &run).map_err(failed)?;
+        return cli::say(&format!("{}\n", output.display())).map(|()| 0);
     }
-    Ok(0)
+    if std::io::stdout().is_terminal() {
+        // A person reads it, and names in it are foreign.
+        let mut text = Vec::new();
+        write(&mut text, args.format, &run).map_err(failed)?;
+        return cli::say(&String::from_utf8_lossy(&text)).map(|()| 0);
+    }
+    match write(&mut std::io::stdout().lock(), args.format, &run) {
+        // A reader that has seen enough (`| head`) is no mistake.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(failed(error)),
+        _ => Ok(0),
+    }
 }
 
 fn open(args: &ReportArgs) -> Result<Trace, String> {
@@ -79,12 +86,7 @@ fn open(args: &ReportArgs) -> Result<Trace, String> {
     })
 }
 
-fn write(output: &Path, format: Option<Format>, run: &Run) -> std::io::Result<()> {
-    let to: Box<dyn Write> = if output == Path::new("-") {
-        Box::new(std::io::stdout().lock())
-    } else {
-        Box::new(File::create(output)?)
-    };
+fn write(to: &mut dyn Write, format: Option<Format>, run: &Run) -> std::io::Result<()> {
     let mut to = BufWriter::new(to);
     match format {
         None => to.write_all(::report::page(run, &Analysis::of(run)).as_bytes())?,

@@ -197,7 +197,7 @@ impl Outlets {
 
     /// What the launcher itself has to say.
     pub(crate) fn say(&mut self, message: &str) {
-        let lines: String = message.lines().map(|line| format!("corelace: {line}\n")).collect();
+        let lines: String = pmi::visible(message).lines().map(|line| format!("corelace: {line}\n")).collect();
         self.all[self.error].put(LAUNCHER, lines.as_bytes());
     }
 }

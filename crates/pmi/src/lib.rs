@@ -10,7 +10,7 @@
 //! | inquiry | launcher -> rank or host | a number of four bytes on the same socket; answered by [`Message::Statement`] |
 //!
 //! Invitations, plans and messages carry [`PROTOCOL`]. A launcher and a library of different versions therefore notice each other and say so,
-//! instead of hanging. The invariant of the whole crate: a rank needs nothing but its own environment and inherited
+//! instead of hanging. [`visible`] is how both show foreign text. The invariant of the whole crate: a rank needs nothing but its own environment and inherited
 //! descriptors to join a job; no file, no name service, no network.
 
 mod chip;
@@ -23,6 +23,7 @@ mod message;
 mod observation;
 mod request;
 mod statement;
+mod visible;
 
 pub use chip::{ChipStats, HostChip};
 pub use control::{Asked, Control, Inbox, InboxError};
@@ -33,6 +34,7 @@ pub use message::{Crash, DecodeError, MESSAGE_MAX, Message, StackCopy};
 pub use observation::{Doing, Line, Observation, TraceFiles};
 pub use request::{Program, REQUEST_MAX, Reply, Request};
 pub use statement::{Collective, Kind, Operation, STATEMENT_MAX, Statement};
+pub use visible::visible;
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.
 pub const PROTOCOL: u32 = 2;

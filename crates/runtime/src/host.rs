@@ -95,7 +95,7 @@ impl Main {
         match program.run_main(&argv, streams, self.heap, counters, self.fiber) {
             Ok(status) => status,
             Err(error) => {
-                eprintln!("corelace: {error}");
+                eprintln!("corelace: {}", pmi::visible(&error.to_string()));
                 127
             }
         }
@@ -265,6 +265,7 @@ impl Loaded {
                 if plan.chip.is_some() {
                     return Err(HostError::OpenMp { program, library: openmp.into() });
                 }
+                let program = pmi::visible(&program);
                 eprintln!(
                     "corelace: {program} uses OpenMP ({openmp}), whose parallel regions belong to threads: the ranks of this job \
                      run as threads, not as fibers (as --ranks thread asks for)"
@@ -298,7 +299,7 @@ impl Loaded {
         }
         let carrier = if loaded.fibers { "fibers" } else { "threads" };
         for library in &shared {
-            eprintln!("corelace: {}", shares(library, carrier));
+            eprintln!("corelace: {}", pmi::visible(&shares(library, carrier)));
         }
         Ok(loaded)
     }

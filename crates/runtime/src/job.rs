@@ -81,7 +81,8 @@ impl Job {
     pub fn note(&self, text: &str) {
         let sent = self.control.as_ref().is_some_and(|control| control.note(self.place.rank, text).is_ok());
         if !sent {
-            eprintln!("corelace: check: rank {}: {}", self.place.rank, text.replace('`', ""));
+            let text = text.replace('`', "");
+            eprintln!("corelace: check: rank {}: {}", self.place.rank, pmi::visible(&text));
         }
     }
 
@@ -91,7 +92,7 @@ impl Job {
             Some(control) => {
                 let _ = control.abort(self.place.rank, code, message);
             }
-            None if !message.is_empty() => eprintln!("corelace: {message}"),
+            None if !message.is_empty() => eprintln!("corelace: {}", pmi::visible(message)),
             None => {}
         }
         end_process(code)

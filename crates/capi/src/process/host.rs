@@ -38,7 +38,7 @@ pub unsafe extern "C" fn corelace_host_run(plan: *const c_char) -> c_int {
 }
 
 fn refused(error: &dyn core::fmt::Display) -> c_int {
-    eprintln!("corelace: {error}");
+    eprintln!("corelace: {}", pmi::visible(&error.to_string()));
     CANNOT_START
 }
 

@@ -90,7 +90,7 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         return Ok(status);
     }
     for remark in remarks {
-        eprintln!("corelace reproduce: {remark}");
+        cli::warn(&format!("corelace reproduce: {remark}"));
     }
     findings.truncate(shown);
     let text = table::text(&findings, machines.free_numbers(&figures[..shown]));

@@ -84,11 +84,14 @@ pub(super) fn run(
         eprintln!("corelace: --scale charges measured processor time: this run is not reproducible");
     }
     if on.memory {
-        eprint!("{}", report::map(&chip, &finished.memory));
+        eprint!("{}", pmi::visible(&report::map(&chip, &finished.memory)));
     }
     match on.stats {
         ChipStats::None => {}
-        ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats, &computing)),
+        ChipStats::Text => {
+            let text = report::text(&chip, ranks, &finished.stats, &computing);
+            eprint!("{}", pmi::visible(&text));
+        }
         ChipStats::Json => {
             eprint!("{}", report::json(&chip, ranks, (&finished.stats, &finished.memory), &computing))
         }
