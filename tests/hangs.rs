@@ -1,11 +1,15 @@
 //! Jobs that do not go on: what is said of them, in every kind of ranks, and that nothing is said of jobs that do.
 
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
 use crate::support::job::{Ended, Job, Running};
-use crate::support::{MODES, corelace, mpirun, on, program, side_by_side};
+use crate::support::{MODES, corelace, mpirun, on, program, scratch, side_by_side, started_by};
 
 /// What `hangs.c` does, and what has to be said of it. The reports of fibers come at once and have another first line.
 const KINDS: &[(&str, &[&str])] = &[
@@ -257,6 +261,34 @@ fn a_person_is_shown_what_the_ranks_of_a_running_job_do() {
         job.wait().expect_code(143);
     }
     corelace(["status", "1"]).run().expect_code(127).expect_said(&["1 is no running mpirun of Corelace's"]);
+}
+
+#[test]
+fn the_status_of_a_job_is_not_believed_of_another_process_and_its_launcher_says_so() {
+    let room = scratch("impostor");
+    let go = room.join("go");
+    assert!(Command::new("mkfifo").arg(&go).status().unwrap().success());
+    // The number of the launcher is known before it starts.
+    let mut launcher = Command::new("sh");
+    launcher.args(["-c", "echo $$; read go < \"$0\"; exec \"$@\""]).arg(&go).arg("env");
+    let job =
+        started_by(launcher, "mpirun", ["-n", "3"]).argument(program("hangs.c")).argument("show").start();
+    let pid = job.lines(1).remove(0);
+    let name = SocketAddr::from_abstract_name(format!("corelace-{pid}")).unwrap();
+    let impostor = UnixListener::bind_addr(&name).unwrap();
+    std::fs::write(&go, "\n").unwrap();
+    job.stderr_line_with(&format!("corelace: note: corelace status {pid} will get no answer"));
+    let answers = std::thread::spawn(move || {
+        let (mut visitor, _) = impostor.accept().unwrap();
+        _ = visitor.write_all(b"\x1b[31mstatus of 2 ranks:\n");
+    });
+    let asked = corelace(["status", &pid]).run().expect_code(127);
+    let own = format!("mpirun {pid}: process {} of user ", std::process::id());
+    let asked = asked.expect_said(&[&own, "answers in its place, which is not believed"]);
+    assert_eq!(asked.stdout, "");
+    answers.join().unwrap();
+    job.signal(Signal::TERM);
+    job.wait().expect_code(143);
 }
 
 /// Three ranks of a chip, of which two exchange so many messages while rank 0 waits.

@@ -212,6 +212,9 @@ impl<'a> Supervisor<'a> {
             published: requests::Names::new(),
             started,
         };
+        if let Some(complaint) = supervisor.hangs.visitors.complaint() {
+            supervisor.outlets.say(&complaint);
+        }
         let registered = supervisor.register(requests);
         if registered.is_err() {
             supervisor.signal_all(Signal::KILL);
