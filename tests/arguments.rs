@@ -31,15 +31,3 @@ fn every_mistake_under_the_default_handler_ends_the_job_with_a_sentence() {
         job.expect_nothing_left();
     }
 }
-
-#[test]
-fn a_call_before_init_or_after_finalize_is_told_with_its_name() {
-    for mode in MODES {
-        let early =
-            on(mode, 1, &program("outside.c")).run().expect_said(&["MPI_Comm_rank", "before MPI_Init"]);
-        assert_ne!(early.code(), 0, "{early}");
-        let late = on(mode, 1, &program("outside.c")).argument("late").run();
-        let late = late.expect_said(&["MPI_Comm_rank", "after MPI_Finalize"]);
-        assert_ne!(late.code(), 0, "{late}");
-    }
-}

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::job::Job;
-use crate::support::{MODES, compile, corelace, mpirun, prefix, root, scratch, started_by, succeed};
+use crate::support::{
+    MODES, compile, corelace, mpirun, on, prefix, program, root, scratch, started_by, succeed,
+};
 
 /// The number of the one line of a source that ends with this comment.
 fn line(source: &Path, comment: &str) -> usize {
@@ -49,6 +52,28 @@ fn a_program_that_was_compiled_into_memory_has_lines_in_every_report() {
 }
 
 #[test]
+fn a_call_before_init_or_after_finalize_is_told_with_its_file_and_line() {
+    let source = root().join("tests/c/outside.c");
+    let place = format!("[main at c/outside.c:{}]", line(&source, "the call"));
+    for mode in MODES {
+        for program in [source.clone(), program("outside.c")] {
+            for (how, when) in [("early", "before MPI_Init"), ("late", "after MPI_Finalize")] {
+                let ended = on(mode, 2, &program).argument(how).run();
+                let ended = ended.expect_code(16).expect_said(&["MPI_Comm_rank", when, &place]);
+                assert_eq!(ended.stderr.matches("MPI_Comm_rank").count(), 1, "{mode}: {ended}");
+            }
+        }
+    }
+}
+
+/// Where no launcher listens, the process says itself what is wrong.
+#[test]
+fn a_call_before_init_is_told_without_a_launcher() {
+    let ended = Job::of(Command::new(program("outside.c"))).argument("early").run();
+    ended.expect_code(16).expect_said(&["corelace: MPI_Comm_rank", "before MPI_Init"]);
+}
+
+#[test]
 fn a_trace_of_a_program_that_was_compiled_into_memory_has_its_lines() {
     let room = scratch("memory-trace");
     let (trace, csv) = (room.join("job.trace"), room.join("job.csv"));
@@ -87,7 +112,7 @@ fn a_statically_linked_program_has_calls_and_lines() {
     let room = scratch("static");
     for flags in [&["-static"][..], &[]] {
         let product = room.join(if flags.is_empty() { "archive" } else { "static" });
-        let mut compiler = std::process::Command::new("cc");
+        let mut compiler = Command::new("cc");
         compiler.args(["-g", "-w", "-I"]).arg(prefix().join("include")).args(flags).arg(&source).arg("-o");
         compiler.arg(&product).arg(prefix().join("lib/libmpi_abi.a")).arg("-lm");
         succeed(compiler);
@@ -166,7 +191,7 @@ fn a_crash_of_a_process_has_a_backtrace_if_it_leaves_a_core_file() {
     let room = scratch("cores");
     let archive = prefix().join("lib/libmpi_abi.a");
     let fixed = room.join("fixed");
-    let mut compiler = std::process::Command::new("cc");
+    let mut compiler = Command::new("cc");
     compiler.args(["-g", "-O1", "-no-pie", "-w", "-I"]).arg(prefix().join("include")).arg(&source);
     succeed({
         compiler.arg("-o").arg(&fixed).arg(archive).arg("-lm");
@@ -180,7 +205,7 @@ fn a_crash_of_a_process_has_a_backtrace_if_it_leaves_a_core_file() {
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
     for program in [&fixed, &relocated, &source] {
         let crash = |limit: &str| {
-            let mut shell = std::process::Command::new("sh");
+            let mut shell = Command::new("sh");
             let script = format!("ulimit -c {limit} && cd \"$0\" && exec env \"$@\"");
             shell.args(["-c", &script]).arg(&room);
             let job = started_by(shell, "mpirun", ["-n", "3"]).argument(program).argument("inside");

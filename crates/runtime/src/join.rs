@@ -8,7 +8,7 @@ use fabric::{Fabric, Node};
 use fabric_shm::{Options, ShmFabric};
 use pmi::{Control, Invitation};
 
-use crate::job::{Job, Place};
+use crate::job::{Job, Place, end_process};
 use crate::last_call::Sheet;
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
@@ -35,6 +35,22 @@ pub fn join() -> Result<Job, JoinError> {
         Some(invitation) => accept(&invitation, &settings),
         None => alone(&settings),
     }
+}
+
+/// Ends the job that the environment invites to, which this process has not joined. The launcher
+/// tells the user, because it can explain the call sites in `message`.
+pub fn give_up(code: i32, message: &str) -> ! {
+    let told = Invitation::from_process().ok().flatten().is_some_and(|invitation| {
+        // SAFETY: `join` has not taken the descriptor, and this process ends here.
+        let control = unsafe { invitation.claim_control() };
+        control.is_ok_and(|control| {
+            Control::new(control).abort(invitation.first + invitation.rank, code, message).is_ok()
+        })
+    });
+    if !told {
+        eprintln!("corelace: {}", pmi::visible(message));
+    }
+    end_process(code)
 }
 
 fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError> {

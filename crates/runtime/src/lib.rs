@@ -30,7 +30,7 @@ pub mod variables;
 pub use answers::{Origin, Site, Witness};
 pub use engine::{Bound, Bounds, Named as NamedBound, Protocol};
 pub use job::{Job, Place};
-pub use join::{JoinError, join};
+pub use join::{JoinError, give_up, join};
 pub use lanes::{Lane, Lanes};
 pub use observe::Wish;
 pub use settings::{

@@ -6,3 +6,8 @@ pub(crate) use runtime::Job;
 pub(crate) fn join() -> Result<Job, String> {
     runtime::join().map_err(|error| error.to_string())
 }
+
+/// Ends the job of a process that has not joined it.
+pub(crate) fn give_up(code: i32, message: &str) -> ! {
+    runtime::give_up(code, message)
+}

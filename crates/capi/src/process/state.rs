@@ -24,7 +24,7 @@ use crate::handles::{
     Comm, Comms, Datareps, Files, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
-use crate::process::boot::Job;
+use crate::process::boot::{self, Job};
 use crate::process::facts::{Fortran, Predefined};
 use crate::process::lanes::{Beside, Seat};
 use crate::process::site::Distances;
@@ -416,15 +416,15 @@ impl State {
         self.job.get().map(|job| job.rank.world().rank())
     }
 
-    /// Ends the job.
+    /// Ends the job, in whatever phase this process is. The launcher tells the user why.
     #[cold]
     pub(crate) fn end(&self, code: c_int, message: &str) -> ! {
         match self.job.get() {
-            Some(job) if self.is_active() => job.abort(code, message),
-            _ => {
-                eprintln!("corelace: {message}");
-                std::process::exit(if code == 0 { 1 } else { code })
-            }
+            Some(job) => job.abort(code, message),
+            None => match self.take_prepared() {
+                Some(job) => job.abort(code, message),
+                None => boot::give_up(code, message),
+            },
         }
     }
 }
