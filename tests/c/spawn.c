@@ -235,6 +235,87 @@ static void among_themselves(void)
     }
 }
 
+/* Programs that end well without MPI_Init: every member learns it, and others of their job are not left behind. */
+static void never_come(void)
+{
+    char *commands[] = {self, "true"}, *first[] = {"stays in MPI_Init", NULL}, **arguments[] = {first, MPI_ARGV_NULL};
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int most[] = {2, 1}, codes[3] = {-1, -1, -1}, length;
+    MPI_Info infos[] = {MPI_INFO_NULL, MPI_INFO_NULL};
+    MPI_Comm inter = MPI_COMM_NULL;
+    int code = MPI_Comm_spawn("true", MPI_ARGV_NULL, 2, MPI_INFO_NULL, size - 1, MPI_COMM_WORLD, &inter, codes);
+    SAME(code, MPI_ERR_SPAWN);
+    SAME(codes[0], MPI_ERR_SPAWN);
+    SAME(codes[1], MPI_ERR_SPAWN);
+    SAME(codes[2], -1);
+    MPI_Error_string(code, text, &length);
+    CHECK(strstr(text, "of spawned job") && strstr(text, "ended without having called MPI_Init"));
+    codes[0] = codes[1] = -1;
+    SAME(MPI_Comm_spawn_multiple(2, commands, arguments, most, infos, 0, MPI_COMM_WORLD, &inter, codes), MPI_ERR_SPAWN);
+    for (int i = 0; i < 3; i++) SAME(codes[i], MPI_ERR_SPAWN);
+    if (rank == 0) SAME(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN);
+}
+
+static MPI_Info within(const char *seconds)
+{
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "timeout", seconds);
+    return info;
+}
+
+/* Waits at ports that end: a caller that has given up is met by nobody, and both sides always agree. */
+static void limits(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "", seconds[32], text[MPI_MAX_ERROR_STRING] = "";
+    MPI_Comm inter;
+    MPI_Info info;
+    int length, peers = 0;
+    if (size < 2) return;
+    if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    info = within("0.1");
+    if (rank == 1) {
+        int code = MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter);
+        SAME(code, MPI_ERR_PORT);
+        MPI_Error_string(code, text, &length);
+        CHECK(strstr(text, "nobody has called MPI_Comm_accept within 0.1 s"));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    /* The caller of before is gone. */
+    if (rank == 0) SAME(MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+    MPI_Info_free(&info);
+    info = within("soon");
+    if (rank == 0) SAME(MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &inter), MPI_ERR_INFO);
+    if (rank == 1) SAME(MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter), MPI_ERR_INFO);
+    MPI_Info_free(&info);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int round = 0; round < 24; round++) {
+        int own = -1, theirs = -1;
+        if (rank > 1) break;
+        sprintf(seconds, "%.6f", rank == 0 ? 0.004 * (round % 5) : 0.003 * (round % 7));
+        info = within(seconds);
+        own = rank == 0 ? MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &inter)
+                        : MPI_Comm_connect(port, info, 0, MPI_COMM_SELF, &inter);
+        MPI_Info_free(&info);
+        MPI_Sendrecv(&own, 1, MPI_INT, 1 - rank, 2, &theirs, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        SAME(own, theirs);
+        CHECK(own == MPI_SUCCESS || own == MPI_ERR_PORT);
+        if (own == MPI_SUCCESS) MPI_Comm_disconnect(&inter);
+    }
+    /* Without a hint of the one, with a generous one of the other. */
+    info = within("1e6");
+    if (rank == 0) SAME(MPI_Comm_accept(port, info, 0, MPI_COMM_SELF, &inter), MPI_SUCCESS);
+    if (rank == 1) SAME(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_SUCCESS);
+    MPI_Info_free(&info);
+    if (rank < 2) {
+        MPI_Comm_remote_size(inter, &peers);
+        SAME(peers, 1);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (rank == 0) MPI_Close_port(port);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
@@ -256,6 +337,8 @@ int main(int argc, char **argv)
     missing();
     names_and_ports();
     among_themselves();
+    never_come();
+    limits();
     MPI_Comm_spawn(self, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent, MPI_ERRCODES_IGNORE);
     MPI_Comm_disconnect(&parent);
     return conclude();

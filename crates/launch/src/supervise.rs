@@ -165,6 +165,8 @@ struct Supervisor<'a> {
     /// Shows what `--check` finds.
     notes: Notes,
     published: requests::Names,
+    /// Jobs that ranks have started, in the order of their ranks.
+    spawned: Vec<requests::Spawned>,
 }
 
 /// MPI_ERR_PROC_ABORTED: the code with which ranks give up whose peer is gone.
@@ -210,6 +212,7 @@ impl<'a> Supervisor<'a> {
             hangs: Hangs::new(job, &started.members),
             notes: Notes::default(),
             published: requests::Names::new(),
+            spawned: Vec::new(),
             started,
         };
         if let Some(complaint) = supervisor.hangs.visitors.complaint() {
@@ -402,8 +405,10 @@ impl<'a> Supervisor<'a> {
                 self.answer(rank, pid, reply, request);
                 continue;
             }
+            let joined = matches!(message, pmi::Message::Hello { .. }).then(|| message.rank());
             let end = self.verdict.message(message);
             self.end_after_failure(end);
+            joined.into_iter().for_each(|rank| self.end_if_in_vain(rank));
         }
         let inbox = &self.started.members[index].inbox;
         if !inbox.is_open() {

@@ -10,6 +10,9 @@
 //!    +------------------+----------------------+--> Gone          killed by a signal: ends the job, in every state
 //! ```
 //!
+//! A rank of a spawned job that cannot come any more is *dismissed*: its end, and what it still says,
+//! mean nothing.
+//!
 //! Invariant: the first event that ends the job decides its status and its message; what the other ranks do while they are
 //! being ended changes nothing.
 
@@ -41,6 +44,8 @@ enum Life {
     Started,
     Joined,
     Finalized,
+    /// It is being ended because others of its spawned job never came.
+    Dismissed,
     Gone,
 }
 
@@ -125,6 +130,9 @@ impl Verdict {
 
     /// A message of the control channel.
     pub(crate) fn message(&mut self, message: Message) -> Option<End> {
+        if self.lives.get(message.rank() as usize) == Some(&Life::Dismissed) {
+            return None;
+        }
         match message {
             Message::Hello { version, rank, .. } => {
                 if version != pmi::PROTOCOL {
@@ -182,6 +190,17 @@ impl Verdict {
         self.stack.as_deref()
     }
 
+    /// Whether a rank has not called MPI_Init.
+    pub(crate) fn is_early(&self, rank: u32) -> bool {
+        self.lives.get(rank as usize) == Some(&Life::Started)
+    }
+
+    /// Lets a rank that is in MPI_Init be ended without an end of the job; false for any other.
+    pub(crate) fn dismiss(&mut self, rank: u32) -> bool {
+        let joined = self.lives.get_mut(rank as usize).filter(|life| **life == Life::Joined);
+        joined.map(|life| *life = Life::Dismissed).is_some()
+    }
+
     /// A rank has ended.
     pub(crate) fn exited(&mut self, rank: u32, exit: Exit) -> Option<End> {
         let life = std::mem::replace(self.lives.get_mut(rank as usize)?, Life::Gone);
@@ -190,6 +209,9 @@ impl Verdict {
         }
         self.running -= 1;
         self.exits[rank as usize] = Some(exit);
+        if life == Life::Dismissed {
+            return None;
+        }
         let (who, others) = (self.name(rank), self.others(rank));
         match exit {
             Exit::Signal(number) => {
@@ -468,5 +490,16 @@ mod tests {
         assert_eq!(verdict.message(Message::Finalized { rank: 9 }), None);
         assert_eq!(verdict.message(Message::Exited { rank: 9, status: 1 }), None);
         assert_eq!(verdict.running(), 2);
+    }
+
+    #[test]
+    fn the_end_of_a_dismissed_rank_and_what_it_still_says_end_nothing() {
+        let mut verdict = joined(2);
+        assert!(verdict.dismiss(1));
+        let gives_up = Message::Abort { rank: 1, code: 58, message: "its peer is gone".into() };
+        assert_eq!(verdict.message(gives_up), None);
+        assert_eq!(verdict.exited(1, Exit::Signal(9)), None);
+        assert_eq!((verdict.running(), verdict.status()), (1, 0));
+        assert!(!job(1).dismiss(0), "it may still go on without MPI");
     }
 }

@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn another_protocol_version_is_refused_with_both_versions() {
         let error = changed(var::PROTOCOL, "7").unwrap_err();
-        assert!(error.to_string().contains("\"7\"") && error.to_string().contains("speaks 2"), "{error}");
+        assert!(error.to_string().contains("\"7\"") && error.to_string().contains("speaks 3"), "{error}");
     }
 
     #[test]

@@ -37,4 +37,4 @@ pub use statement::{Collective, Kind, Operation, STATEMENT_MAX, Statement};
 pub use visible::visible;
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;

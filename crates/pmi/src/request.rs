@@ -30,6 +30,11 @@ pub enum Request {
         /// The name.
         name: String,
     },
+    /// Whether a job that a rank has started can still come: refused if not.
+    Fate {
+        /// The node of its first process.
+        first: u32,
+    },
 }
 
 /// A program to start.
@@ -92,6 +97,10 @@ impl Request {
                 out.push(4);
                 text(&mut out, name);
             }
+            Request::Fate { first } => {
+                out.push(5);
+                number(&mut out, *first);
+            }
         }
         out
     }
@@ -104,6 +113,7 @@ impl Request {
             2 => Request::Publish { name: bytes.text()?, port: bytes.text()? },
             3 => Request::Unpublish { name: bytes.text()? },
             4 => Request::Lookup { name: bytes.text()? },
+            5 => Request::Fate { first: bytes.number()? },
             _ => return None,
         };
         bytes.0.is_empty().then_some(request)
@@ -219,6 +229,7 @@ mod tests {
             Request::Publish { name: "ocean".into(), port: "p".into() },
             Request::Unpublish { name: "ocean".into() },
             Request::Lookup { name: "ü".into() },
+            Request::Fate { first: 9 },
         ];
         for request in requests {
             let bytes = request.encode();

@@ -22,7 +22,7 @@ pub unsafe extern "C-unwind" fn PMPI_Close_port(port_name: *const c_char) -> c_i
         call::run_shared(call::entry!("MPI_Close_port"), Whose::Process, [port_name.word()], |call, &[port_name]| {
             let port_name = <*const c_char>::of(port_name);
             let port_name = call.string("port_name", port_name)?;
-            crate::imp::processes::mpi_close_port(call, port_name)
+            crate::imp::ports::mpi_close_port(call, port_name)
         })
     }
 }
@@ -40,7 +40,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_accept(port_name: *const c_char, info:
             let info = if at_root { Some(call.info("info", info)?) } else { None };
             let port_name = if at_root { call.string("port_name", port_name)? } else { Default::default() };
             let newcomm = call.out("newcomm", newcomm)?;
-            crate::imp::processes::mpi_comm_accept(call, port_name, info, root, &comm, newcomm)
+            crate::imp::ports::mpi_comm_accept(call, port_name, info, root, &comm, newcomm)
         })
     }
 }
@@ -58,7 +58,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info
             let info = if at_root { Some(call.info("info", info)?) } else { None };
             let port_name = if at_root { call.string("port_name", port_name)? } else { Default::default() };
             let newcomm = call.out("newcomm", newcomm)?;
-            crate::imp::processes::mpi_comm_connect(call, port_name, info, root, &comm, newcomm)
+            crate::imp::ports::mpi_comm_connect(call, port_name, info, root, &comm, newcomm)
         })
     }
 }
@@ -97,7 +97,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Co
         call::run_shared(call::entry!("MPI_Comm_join"), Whose::Process, [fd.word(), intercomm.word()], |call, &[fd, intercomm]| {
             let (fd, intercomm) = (<c_int>::of(fd), <*mut MPI_Comm>::of(intercomm));
             let intercomm = call.out("intercomm", intercomm)?;
-            crate::imp::processes::mpi_comm_join(call, fd, intercomm)
+            crate::imp::ports::mpi_comm_join(call, fd, intercomm)
         })
     }
 }
@@ -219,7 +219,7 @@ pub unsafe extern "C-unwind" fn PMPI_Lookup_name(service_name: *const c_char, in
             let info = call.info("info", info)?;
             let service_name = call.string("service_name", service_name)?;
             let port_name = call.out_string("port_name", port_name, MPI_MAX_PORT_NAME as usize)?;
-            crate::imp::processes::mpi_lookup_name(call, service_name, info, port_name)
+            crate::imp::ports::mpi_lookup_name(call, service_name, info, port_name)
         })
     }
 }
@@ -233,7 +233,7 @@ pub unsafe extern "C-unwind" fn PMPI_Open_port(info: MPI_Info, port_name: *mut c
             let (info, port_name) = (<MPI_Info>::of(info), <*mut c_char>::of(port_name));
             let info = call.info("info", info)?;
             let port_name = call.out_string("port_name", port_name, MPI_MAX_PORT_NAME as usize)?;
-            crate::imp::processes::mpi_open_port(call, info, port_name)
+            crate::imp::ports::mpi_open_port(call, info, port_name)
         })
     }
 }
@@ -248,7 +248,7 @@ pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, i
             let info = call.info("info", info)?;
             let service_name = call.string("service_name", service_name)?;
             let port_name = call.string("port_name", port_name)?;
-            crate::imp::processes::mpi_publish_name(call, service_name, info, port_name)
+            crate::imp::ports::mpi_publish_name(call, service_name, info, port_name)
         })
     }
 }
@@ -276,7 +276,7 @@ pub unsafe extern "C-unwind" fn PMPI_Unpublish_name(service_name: *const c_char,
             let info = call.info("info", info)?;
             let service_name = call.string("service_name", service_name)?;
             let port_name = call.string("port_name", port_name)?;
-            crate::imp::processes::mpi_unpublish_name(call, service_name, info, port_name)
+            crate::imp::ports::mpi_unpublish_name(call, service_name, info, port_name)
         })
     }
 }

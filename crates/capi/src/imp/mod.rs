@@ -29,6 +29,7 @@ pub(crate) mod ops;
 pub(crate) mod p2p;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;
+pub(crate) mod ports;
 pub(crate) mod probe;
 pub(crate) mod processes;
 pub(crate) mod properties;

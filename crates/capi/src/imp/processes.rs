@@ -1,4 +1,4 @@
-//! Chapter 11: processes that come later, ports, and names.
+//! Chapter 11: processes that come later; `ports` has ports and names.
 //!
 //! All processes of one launcher are nodes of one fabric, in whatever job: so two sides that were never in one communicator need nothing but the node of the other's leader. From
 //! there on it is the creation of an intercommunicator, with the communicator of all nodes as the bridge.
@@ -6,46 +6,35 @@
 //! What goes wrong at the root is told to the others, who would wait.
 
 use core::ffi::{CStr, c_char, c_int};
-use std::io::{Read as _, Write as _};
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd as _;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 use engine::datatype::Basic;
-use engine::{Bridge, Datatype, Dest, Mode, RecvBuffer, SendBuffer, Source, Tag, TagMatch};
+use engine::{Bridge, Datatype, Dest, Mode, RecvBuffer, SendBuffer, Source, Status, Tag, TagMatch};
 use pmi::{Program, Reply, Request};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
-use crate::convert::{Out, OutString, RankArg};
+use crate::convert::{Out, RankArg};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info};
-use crate::imp::comm::{add, deliver};
+use crate::imp::comm::deliver;
 use crate::process::{State, current};
 
-/// The tag of MPI_Comm_join; those of jobs and ports are above.
-const JOIN: i64 = 1;
-/// The first tag of jobs that come later, by the node of their first process.
+/// The first tag of jobs that come later, by the node of their first process. Those of `ports` are
+/// below and above.
 const JOBS: i64 = 1 << 10;
-/// The first tag of ports, by their number in the process that has opened them.
-const PORTS: i64 = 1 << 21;
-/// Ports that a process can open in its life: their tags end with those of the standard.
-const MOST_PORTS: i32 = 1 << 10;
+/// How often a rank that waits for processes asks the launcher what has become of them, at most.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// The name under which the launcher knows that a port is open.
-fn book_entry(port: &str) -> String {
-    format!("port {port}")
-}
-
-fn tag(number: i64) -> Outcome<Tag> {
+pub(super) fn tag(number: i64) -> Outcome<Tag> {
     Ok(Tag::new(number)?)
 }
 
 /// Asks the launcher.
-fn ask(call: &Call, class: c_int, request: Request) -> Outcome<Reply> {
+pub(super) fn ask(call: &Call, class: c_int, request: Request) -> Outcome<Reply> {
     let Some(asked) = call.state.ask(request).filter(|_| !current::is_hosting()) else {
         let why = if current::is_hosting() {
             "ranks that are threads or fibers of one process cannot: --ranks process can"
@@ -62,7 +51,13 @@ fn ask(call: &Call, class: c_int, request: Request) -> Outcome<Reply> {
 }
 
 /// An intercommunicator of a communicator and those behind a node, which the member `leader` alone needs to know.
-fn meet(call: &Call, comm: &Comm, leader: u32, node: Option<u32>, tag: Tag) -> Outcome<engine::Comm> {
+pub(super) fn meet(
+    call: &Call,
+    comm: &Comm,
+    leader: u32,
+    node: Option<u32>,
+    tag: Tag,
+) -> Outcome<engine::Comm> {
     let cross = |act: &mut dyn FnMut(&engine::Rank)| call.in_lane(0, |call| act(call.rank()));
     let crossing: Option<&engine::Crossing<'_>> = if call.lane() == 0 { None } else { Some(&cross) };
     let universe = call.state.rank().universe();
@@ -75,7 +70,13 @@ const TOLD: usize = 256;
 const NUMBERS: usize = 12;
 
 /// What the root tells all members: numbers, or why there are none. All can say it, whoever of them ends the job first.
-fn tell(call: &Call, comm: &Comm, root: u32, told: Outcome<[u32; 2]>, class: c_int) -> Outcome<[u32; 2]> {
+pub(super) fn tell(
+    call: &Call,
+    comm: &Comm,
+    root: u32,
+    told: Outcome<[u32; 2]>,
+    class: c_int,
+) -> Outcome<[u32; 2]> {
     let (words, fault) = match told {
         Ok([one, two]) => ([1, one, two], None),
         Err(fault) => ([0, 0, 0], Some(fault)),
@@ -233,7 +234,7 @@ fn spawn(
         programs().and_then(|programs| {
             let ranks = programs.iter().map(|program| program.ranks).sum();
             match ask(call, MPI_ERR_SPAWN, Request::Spawn(programs))? {
-                Reply::Spawned(first) => Ok([first, ranks]),
+                Reply::Spawned(first) => await_children(call, first).map(|()| [first, ranks]),
                 _ => Err(Fault::new(MPI_ERR_SPAWN, "the launcher says something else than asked for")),
             }
         })
@@ -254,13 +255,60 @@ fn spawn(
     Ok(())
 }
 
-/// MPI_Init in a process that another job has started: both sides meet.
+/// Waits until all processes of a job that this one has started are in MPI_Init, or cannot come.
+fn await_children(call: &Call, first: u32) -> Outcome {
+    let (tag, mut asked, mut fate) = (tag(JOBS + i64::from(first))?, Instant::now(), Ok(Reply::Done));
+    receive_unless(call, &mut [], Source::Rank(first), tag, &mut || {
+        if asked.elapsed() >= ASK_EVERY {
+            fate = ask(call, MPI_ERR_SPAWN, Request::Fate { first });
+            asked = Instant::now();
+        }
+        fate.is_err()
+    })?;
+    fate.map(drop)
+}
+
+/// Receives a message in the communicator of all nodes: none if `enough` held before one came.
+pub(super) fn receive_unless(
+    call: &Call,
+    room: &mut [u8],
+    from: Source,
+    tag: Tag,
+    enough: &mut dyn FnMut() -> bool,
+) -> Outcome<Option<Status>> {
+    call.in_lane(0, |call| {
+        let rank = call.rank();
+        let bytes = Datatype::basic(Basic::Byte);
+        // SAFETY: the room outlives the request, which is complete when this returns.
+        let room = unsafe { RecvBuffer::new(room.as_mut_ptr(), room.len() as u64, &bytes) };
+        let coming = rank.irecv(&room, from, TagMatch::Is(tag), rank.universe())?;
+        if let Some(come) = rank.wait_unless(coming, enough)? {
+            return Ok(Some(come));
+        }
+        rank.cancel(coming)?;
+        Ok(Some(rank.wait(coming)?).filter(|status| !status.cancelled))
+    })
+}
+
+/// Sends a message in the communicator of all nodes. In its lane.
+pub(super) fn send(rank: &engine::Rank, bytes: &[u8], to: u32, tag: Tag) -> Outcome {
+    let bytes = SendBuffer::owned(bytes.to_vec());
+    Ok(rank.send(Mode::Standard, &bytes, Dest::Rank(to), tag, rank.universe())?)
+}
+
+/// MPI_Init in a process that another job has started: both sides meet, when all of this one are there.
 pub(crate) fn meet_parent(state: &'static State) -> Outcome {
     let Some((parent, first)) = state.place().and_then(|place| place.parent) else { return Ok(()) };
     let rank = state.rank();
     let bridge = Bridge { comm: rank.universe(), leader: parent.0, crossing: None };
     let tag = tag(JOBS + i64::from(first.0))?;
-    let made = state.in_first_lane(|| rank.create_intercomm(rank.world(), 0, Some(bridge), tag))?;
+    let made = state.in_first_lane(|| -> Outcome<engine::Comm> {
+        rank.await_members(rank.world())?;
+        if rank.world().rank() == 0 {
+            send(rank, &[], parent.0, tag)?;
+        }
+        Ok(rank.create_intercomm(rank.world(), 0, Some(bridge), tag)?)
+    })?;
     let comm = Comm::new(made, Arc::clone(&state.handlers.initial));
     "MPI_COMM_PARENT".clone_into(&mut comm.name.borrow_mut());
     state.use_lane(comm.comm.lane());
@@ -272,206 +320,6 @@ pub(crate) fn mpi_comm_get_parent(call: &Call, parent: Out<MPI_Comm>) -> Outcome
     let handle = call.state.parent.get();
     let lives = handle != MPI_COMM_NULL && call.state.comms.of_call(handle, u32::MAX).is_some();
     parent.set(if lives { handle } else { MPI_COMM_NULL });
-    Ok(())
-}
-
-/// A port: the node that listens, and the number of the port there.
-struct Port {
-    node: u32,
-    number: i32,
-}
-
-impl Port {
-    fn name(&self, launcher: u32) -> String {
-        format!("corelace:{launcher}:{}:{}", self.node, self.number)
-    }
-
-    fn named(call: &Call, name: &CStr) -> Outcome<Port> {
-        let name = name.to_string_lossy();
-        let wrong = |expected: &str| {
-            Fault::new(MPI_ERR_PORT, format_args!("port_name is \"{name}\", expected {expected}"))
-        };
-        let mut parts = name.split(':');
-        let known = parts.next() == Some("corelace");
-        let mut number = || parts.next().and_then(|part| part.parse::<u32>().ok());
-        let (Some(launcher), Some(node), Some(number)) = (number(), number(), number()) else {
-            return Err(wrong("a name that MPI_Open_port gave"));
-        };
-        if !known || call.state.place().and_then(|place| place.launcher) != Some(launcher) {
-            return Err(wrong("a port of a process that the same mpirun has started"));
-        }
-        Ok(Port { node, number: number as i32 })
-    }
-
-    fn tag(&self) -> Outcome<Tag> {
-        tag(PORTS + i64::from(self.number))
-    }
-}
-
-fn launcher(call: &Call) -> Outcome<u32> {
-    let launcher = call.state.place().and_then(|place| place.launcher);
-    launcher.filter(|_| !current::is_hosting()).ok_or_else(|| {
-        let why = "there are ports between processes that mpirun has started only (--ranks process)";
-        Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, why)
-    })
-}
-
-pub(crate) fn mpi_open_port(call: &Call, _info: Option<Arc<Info>>, port_name: OutString) -> Outcome {
-    static OPENED: AtomicI32 = AtomicI32::new(0);
-    let launcher = launcher(call)?;
-    let number = OPENED.fetch_add(1, Ordering::Relaxed);
-    if number >= MOST_PORTS {
-        let text = format_args!("this process has opened {MOST_PORTS} ports, which is all there are");
-        return Err(Fault::new(MPI_ERR_OTHER, text));
-    }
-    let port = Port { node: call.state.rank().fabric().me().0, number };
-    let name = port.name(launcher);
-    ask(call, MPI_ERR_PORT, Request::Publish { name: book_entry(&name), port: name.clone() })?;
-    port_name.set(&name);
-    Ok(())
-}
-
-pub(crate) fn mpi_close_port(call: &Call, port_name: &CStr) -> Outcome {
-    Port::named(call, port_name)?;
-    let name = book_entry(&port_name.to_string_lossy());
-    ask(call, MPI_ERR_PORT, Request::Unpublish { name }).map(|_| ())
-}
-
-pub(crate) fn mpi_comm_accept(
-    call: &Call,
-    port_name: &CStr,
-    _info: Option<Option<Arc<Info>>>,
-    root: RankArg,
-    comm: &Rc<Comm>,
-    newcomm: Out<MPI_Comm>,
-) -> Outcome {
-    comm.comm.intra()?;
-    let root = root.member(comm)?;
-    let waits = || {
-        let port = Port::named(call, port_name)?;
-        let own = call.state.rank().fabric().me().0;
-        if port.node != own {
-            let text =
-                format_args!("port_name is {port_name:?}, expected a port that this process has opened");
-            return Err(Fault::new(MPI_ERR_PORT, text));
-        }
-        let tag = port.tag()?;
-        let caller = call.in_lane(0, |call| {
-            let nothing = Datatype::basic(Basic::Byte);
-            // SAFETY: no bytes.
-            let room = unsafe { RecvBuffer::new(core::ptr::NonNull::<u8>::dangling().as_ptr(), 0, &nothing) };
-            call.rank().recv(&room, Source::Any, TagMatch::Is(tag), call.rank().universe())
-        })?;
-        match caller.source {
-            Source::Rank(node) => Ok([node, port.number as u32]),
-            _ => Err(Fault::new(MPI_ERR_INTERN, "a caller that is nobody")),
-        }
-    };
-    connected(call, root, comm, waits, newcomm)
-}
-
-pub(crate) fn mpi_comm_connect(
-    call: &Call,
-    port_name: &CStr,
-    _info: Option<Option<Arc<Info>>>,
-    root: RankArg,
-    comm: &Rc<Comm>,
-    newcomm: Out<MPI_Comm>,
-) -> Outcome {
-    comm.comm.intra()?;
-    let root = root.member(comm)?;
-    let calls = || {
-        let port = Port::named(call, port_name)?;
-        let name = book_entry(&port_name.to_string_lossy());
-        ask(call, MPI_ERR_PORT, Request::Lookup { name }).map_err(|_| {
-            Fault::new(MPI_ERR_PORT, format_args!("port_name is {port_name:?}, expected a port that is open"))
-        })?;
-        let (tag, to) = (port.tag()?, Dest::Rank(port.node));
-        let nothing = SendBuffer::owned(Vec::new());
-        call.in_lane(0, |call| call.rank().send(Mode::Standard, &nothing, to, tag, call.rank().universe()))?;
-        Ok([port.node, port.number as u32])
-    };
-    connected(call, root, comm, calls, newcomm)
-}
-
-/// Both sides of a port: the root finds the node of the other, and its group meets that behind it.
-fn connected(
-    call: &Call,
-    root: u32,
-    comm: &Rc<Comm>,
-    find: impl FnOnce() -> Outcome<[u32; 2]>,
-    newcomm: Out<MPI_Comm>,
-) -> Outcome {
-    let found = if root == comm.comm.rank() { find() } else { Ok([0, 0]) };
-    let [node, number] = tell(call, comm, root, found, MPI_ERR_PORT)?;
-    let made = meet(call, comm, root, Some(node), tag(PORTS + i64::from(number))?)?;
-    deliver(call, comm, Some(made), newcomm);
-    Ok(())
-}
-
-pub(crate) fn mpi_publish_name(
-    call: &Call,
-    service_name: &CStr,
-    _info: Option<Arc<Info>>,
-    port_name: &CStr,
-) -> Outcome {
-    let name = service(service_name)?;
-    let port = port_name.to_string_lossy().into_owned();
-    ask(call, MPI_ERR_SERVICE, Request::Publish { name, port }).map(|_| ())
-}
-
-/// The name under which the launcher knows a service.
-fn service(name: &CStr) -> Outcome<String> {
-    if name.is_empty() {
-        return Err(Fault::new(MPI_ERR_ARG, "service_name is empty, expected a name"));
-    }
-    Ok(format!("service {}", name.to_string_lossy()))
-}
-
-pub(crate) fn mpi_unpublish_name(
-    call: &Call,
-    service_name: &CStr,
-    _info: Option<Arc<Info>>,
-    _port_name: &CStr,
-) -> Outcome {
-    ask(call, MPI_ERR_SERVICE, Request::Unpublish { name: service(service_name)? }).map(|_| ())
-}
-
-pub(crate) fn mpi_lookup_name(
-    call: &Call,
-    service_name: &CStr,
-    _info: Option<Arc<Info>>,
-    port_name: OutString,
-) -> Outcome {
-    match ask(call, MPI_ERR_NAME, Request::Lookup { name: service(service_name)? })? {
-        Reply::Found(port) => {
-            port_name.set(&port);
-            Ok(())
-        }
-        _ => Err(Fault::new(MPI_ERR_NAME, "the launcher says something else than asked for")),
-    }
-}
-
-/// Two processes that have a socket in common tell each other their nodes through it (MPI section 11.10.3).
-pub(crate) fn mpi_comm_join(call: &Call, fd: c_int, intercomm: Out<MPI_Comm>) -> Outcome {
-    let own = [launcher(call)?, call.state.rank().fabric().me().0];
-    let failed = |error| Fault::new(MPI_ERR_OTHER, format_args!("fd is {fd}, which fails: {error}"));
-    // SAFETY: a descriptor of the program's, which lends it for the call; it is not closed here.
-    let mut socket = ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(fd) });
-    let words: Vec<u8> = own.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    socket.write_all(&words).map_err(failed)?;
-    let mut theirs = [0; 8];
-    socket.read_exact(&mut theirs).map_err(failed)?;
-    let [a, b, c, d, e, f, g, h] = theirs;
-    let (their_launcher, node) = (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
-    if their_launcher != own[0] || node == own[1] {
-        intercomm.set(MPI_COMM_NULL);
-        let why = "the other process is this one, or was started by another mpirun";
-        return Err(Fault::new(MPI_ERR_OTHER, why));
-    }
-    let own = call.comm("comm", MPI_COMM_SELF)?;
-    let made = meet(call, &own, 0, Some(node), tag(JOIN)?)?;
-    intercomm.set(add(call, Comm::new(made, Arc::clone(&own.errhandler.borrow()))));
     Ok(())
 }
 

@@ -19,6 +19,13 @@ impl Rank {
         self.lane.wait(id)
     }
 
+    /// As [`wait`](Rank::wait), until `enough` holds: nothing if the request is active then. A rank
+    /// that sleeps asks `enough` as often as its fabric looks up.
+    pub fn wait_unless(&self, id: RequestId, enough: &mut dyn FnMut() -> bool) -> Result<Option<Status>> {
+        self.lane.wait_for_requests(Interest::Request(id), |lane| lane.is_settled(id) || enough())?;
+        if self.state(id)? == State::Active { Ok(None) } else { self.take(id).map(Some) }
+    }
+
     /// The result of a complete request, left in place (MPI_Request_get_status).
     pub fn peek(&self, id: RequestId) -> Result<Option<Status>> {
         self.lane.peek(id)

@@ -103,6 +103,9 @@ impl Supervisor<'_> {
         };
         let end = match self.job.mode {
             Mode::Process => {
+                if exit == Exit::Status(0) && self.verdict.is_early(index as u32) {
+                    self.ended_early(index as u32);
+                }
                 let end = self.verdict.exited(index as u32, exit);
                 self.with_last_call(index as u32, exit, end)
             }

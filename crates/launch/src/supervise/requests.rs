@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use pmi::{Program, Reply, Request};
 use rustix::event::epoll::EventFlags;
-use rustix::process::PidfdFlags;
+use rustix::process::{PidfdFlags, Signal, kill_process};
 
 use super::{Source, Supervisor, pid};
 use crate::job::Context;
@@ -20,6 +21,14 @@ use crate::{Attempt, Error, find_program};
 
 /// Ports by the names under which they were published.
 pub(super) type Names = HashMap<String, String>;
+
+/// A job that a rank has started.
+pub(super) struct Spawned {
+    /// Its ranks, by node.
+    ranks: Range<u32>,
+    /// Why it cannot meet those that have started it.
+    failed: Option<String>,
+}
 
 impl Supervisor<'_> {
     /// Does what a rank asks for, and tells it so.
@@ -46,6 +55,10 @@ impl Supervisor<'_> {
                 Some(port) => Reply::Found(port.clone()),
                 None => Reply::Refused(format!("\"{name}\" is not published")),
             },
+            Request::Fate { first } => {
+                let failed = self.spawned_of(first).and_then(|spawned| spawned.failed.clone());
+                failed.map_or(Reply::Done, Reply::Refused)
+            }
         };
         // A rank that is gone needs no answer, and a pipe that is full is no pipe of ours.
         let pipe = OpenOptions::new()
@@ -69,7 +82,32 @@ impl Supervisor<'_> {
         let outputs = self.started.outputs.len();
         let first = start_later(self.job, &mut self.started, parent, &contexts)?;
         self.watch_from(first as usize, outputs).map_err(|error| error.to_string())?;
+        self.spawned.push(Spawned { ranks: first..self.started.members.len() as u32, failed: None });
         Ok(first)
+    }
+
+    fn spawned_of(&mut self, rank: u32) -> Option<&mut Spawned> {
+        // In the order of their ranks.
+        let behind = self.spawned.partition_point(|spawned| spawned.ranks.start <= rank);
+        self.spawned[..behind].last_mut().filter(|spawned| spawned.ranks.contains(&rank))
+    }
+
+    /// A rank has ended well without MPI_Init. If it belongs to a job that a rank has started, nobody
+    /// will ever come out of that job's MPI_Init, nor its parents out of MPI_Comm_spawn.
+    pub(super) fn ended_early(&mut self, rank: u32) {
+        let why = format!("{} ended without having called MPI_Init", self.started.names[rank as usize]);
+        let Some(spawned) = self.spawned_of(rank) else { return };
+        spawned.failed.get_or_insert(why);
+        let ranks = spawned.ranks.clone();
+        ranks.for_each(|rank| self.end_if_in_vain(rank));
+    }
+
+    /// Ends a rank that waits in MPI_Init for others of its spawned job, if one of those has ended.
+    pub(super) fn end_if_in_vain(&mut self, rank: u32) {
+        let failed = self.spawned_of(rank).is_some_and(|spawned| spawned.failed.is_some());
+        if failed && self.verdict.dismiss(rank) {
+            _ = kill_process(pid(&self.started.members[rank as usize].process), Signal::KILL);
+        }
     }
 
     /// Watches members and outputs from these on.

@@ -160,12 +160,7 @@ impl Rank {
 
     /// The highest number that a member of either side names.
     fn highest_of_both(&self, sides: &Sides<'_>, named: u32) -> Result<u32> {
-        let mut b = Builder::new(self.shop(), sides.local, AGREEMENT);
-        b.set_op(&Op::builtin(Builtin::Max));
-        let number = b.scratch(1, &Datatype::basic(Basic::U32))?;
-        store(&number, named);
-        allreduce::write_small(&mut b, &number)?;
-        let mut highest = self.run_for(b, number)?;
+        let mut highest = self.highest_of(sides.local, named)?;
         if sides.local.rank() == sides.leader {
             let theirs = self.exchange(sides, &highest, 4)?;
             if word(&theirs) > word(&highest) {
@@ -173,6 +168,21 @@ impl Rank {
             }
         }
         Ok(word(&self.tell_group(sides, &highest)?))
+    }
+
+    /// The highest number that a member of a communicator names.
+    fn highest_of(&self, comm: &Comm, named: u32) -> Result<Vec<u8>> {
+        let mut b = Builder::new(self.shop(), comm, AGREEMENT);
+        b.set_op(&Op::builtin(Builtin::Max));
+        let number = b.scratch(1, &Datatype::basic(Basic::U32))?;
+        store(&number, named);
+        allreduce::write_small(&mut b, &number)?;
+        self.run_for(b, number)
+    }
+
+    /// Waits until all members of a communicator have called this, before others are told of them.
+    pub fn await_members(&self, comm: &Comm) -> Result<()> {
+        self.highest_of(comm, 0).map(drop)
     }
 
     /// Exchanges bytes with the other leader.
