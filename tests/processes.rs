@@ -1,6 +1,9 @@
 //! Processes that come later (MPI chapter 11): a job that ranks have started is watched, explained and ended like the first.
 
-use crate::support::{job::Ended, mpirun, on, program};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::{job::Ended, mpirun, on, program, started_by};
 
 #[test]
 fn what_the_standard_says_of_spawning_ports_and_names_holds() {
@@ -12,6 +15,16 @@ fn what_the_standard_says_of_spawning_ports_and_names_holds() {
     let checked = mpirun(["--check", "-n", "2"]).argument(&program).run();
     let checked = checked.expect_success().expect_output("no errors\n");
     assert_eq!(checked.stderr, "", "{checked}");
+}
+
+#[test]
+fn a_thousand_workers_come_one_after_the_other_with_few_descriptors() {
+    // Fewer descriptors than workers, so the launcher must give back what it holds of those that ended.
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 256; exec \"$@\"", "sh", "env"]);
+    let job = started_by(limited, "mpirun", ["-n", "1"]).argument(program("spawn_pool.c")).argument("1000");
+    let ended = job.limit(Duration::from_secs(1200)).run();
+    ended.expect_success().expect_output("1000\n");
 }
 
 /// A job of two ranks that start two others.

@@ -212,6 +212,7 @@ impl Segment {
             length_of(1)?;
         }
         let mapping = Mapping::shared(descriptor.as_raw_fd(), bytes).ok_or_else(io::Error::last_os_error)?;
+        mapping.leave_out_of_cores();
         let segment = Segment { mapping, geometry, lanes: 0 };
         let format = segment.front().format.load(Ordering::Relaxed);
         // A length that is wrong says more than a word that is.
@@ -246,7 +247,9 @@ impl Segment {
             Some(heap) => heap.map(begin, bytes as u64),
             None => Mapping::private(bytes),
         };
-        mapping.ok_or_else(io::Error::last_os_error)
+        let mapping = mapping.ok_or_else(io::Error::last_os_error)?;
+        mapping.leave_out_of_cores();
+        Ok(mapping)
     }
 
     /// The exchange in the memory of a lane.
@@ -369,5 +372,15 @@ mod tests {
             error.contains(&format!("is {found} bytes long where this rank expects {expected}")),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_core_file_does_not_make_the_pages_that_nobody_has_touched() {
+        let joined = Segment::join(create_segment(3).unwrap(), geometry(3), 0).unwrap();
+        let begin = format!("{:x}-", joined.segment.mapping.base().as_ptr().addr());
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let own = maps.lines().skip_while(|line| !line.starts_with(&begin));
+        let flags = own.into_iter().find_map(|line| line.strip_prefix("VmFlags:")).unwrap();
+        assert!(flags.split_whitespace().any(|flag| flag == "dd"), "{flags}");
     }
 }

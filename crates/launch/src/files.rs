@@ -14,16 +14,18 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{Attempt, Error};
 
-/// Nodes for processes that come later: more than a program starts in its life, and they cost addresses only.
-const SPARE_NODES: u32 = 256;
+/// Nodes for processes that come later. A node is never used again, because peers may know its first
+/// process. One that nobody has used costs addresses only, about a megabyte in every rank.
+const SPARE_NODES: u32 = 4096;
 
-/// The memory that the ranks share, and how many nodes it has. Where a limit of file sizes leaves room for the ranks only, and where addresses are limited, nobody can come later.
+/// The memory that the ranks share, and how many nodes it has: with spare ones, as far as a limit of
+/// file sizes leaves room for them. Where addresses are limited, nobody can come later.
 pub(crate) fn segment(ranks: u32) -> Result<(OwnedFd, u32), Error> {
-    let nodes = ranks.saturating_add(SPARE_NODES);
     let limit = getrlimit(Resource::Fsize).current;
-    let fits = limit.is_none_or(|limit| limit >= fabric_shm::segment_length(nodes))
-        && getrlimit(Resource::As).current.is_none();
-    let nodes = if fits { nodes } else { ranks };
+    let fits = |nodes: &u32| limit.is_none_or(|limit| limit >= fabric_shm::segment_length(*nodes));
+    let spare = if getrlimit(Resource::As).current.is_none() { SPARE_NODES } else { 0 };
+    let fewer = std::iter::successors(Some(spare), |spare| Some(spare / 2).filter(|less| *less > 0));
+    let nodes = fewer.map(|spare| ranks.saturating_add(spare)).find(fits).unwrap_or(ranks);
     let segment = with_room_for(fabric_shm::segment_length(nodes), || {
         fabric_shm::create_segment(nodes).attempt("a memfd for the job's memory")
     })?;

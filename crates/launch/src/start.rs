@@ -237,7 +237,8 @@ pub(crate) fn start_later(
         ));
     }
     shared.spawned += 1;
-    make_room_for_descriptors(8 * u64::from(first + size));
+    let running = started.members.iter().filter(|member| member.inbox.is_open()).count() as u64;
+    make_room_for_descriptors(8 * (running + u64::from(size)));
     let mark = started.mark.clone();
     let common = Common { job, recordings: None, board: None, mark: &mark };
     let before = started.outputs.len();

@@ -8,7 +8,7 @@
 //!
 //! Invariant: what a rank writes reaches its own [`Voice`] in the order in which it was written, whichever pipe it came through.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 
@@ -21,7 +21,8 @@ const HEAD: usize = 8;
 /// A pipe and who speaks through it.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    pipe: OwnedFd,
+    /// None once it has ended.
+    pipe: Option<OwnedFd>,
     speakers: Speakers,
 }
 
@@ -49,12 +50,12 @@ pub(crate) enum Pumped {
 impl Stream {
     /// A stream of one speaker that reads the non-blocking `pipe`.
     pub(crate) fn of_one(pipe: OwnedFd, voice: Voice) -> Stream {
-        Stream { pipe, speakers: Speakers::One(voice) }
+        Stream { pipe: Some(pipe), speakers: Speakers::One(voice) }
     }
 
     /// A stream of records of ranks, whose voices are `voices`.
     pub(crate) fn of_many(pipe: OwnedFd, voices: Vec<Voice>) -> Stream {
-        Stream { pipe, speakers: Speakers::Many { voices, begun: Vec::new() } }
+        Stream { pipe: Some(pipe), speakers: Speakers::Many { voices, begun: Vec::new() } }
     }
 
     /// How many speak through it.
@@ -71,7 +72,8 @@ impl Stream {
 
     /// Reads once what there is and puts what can be shown. `room` is scratch space.
     pub(crate) fn pump(&mut self, room: &mut [u8], outlet: &mut Outlet) -> Pumped {
-        match rustix::io::read(&self.pipe, &mut *room) {
+        let Some(pipe) = &self.pipe else { return Pumped::Ended };
+        match rustix::io::read(pipe, &mut *room) {
             Err(Errno::AGAIN | Errno::INTR) => Pumped::Dry,
             Ok(0) | Err(_) => {
                 self.show_pending(outlet);
@@ -100,9 +102,19 @@ impl Stream {
         }
     }
 
-    /// Shows the beginnings of lines whose ends will never come.
-    pub(crate) fn show_pending(&mut self, outlet: &mut Outlet) {
+    fn show_pending(&mut self, outlet: &mut Outlet) {
         self.voices_mut().iter_mut().for_each(|voice| voice.show_pending(outlet));
+    }
+
+    /// Shows the beginnings of lines whose ends will never come, and closes the pipe.
+    pub(crate) fn end(&mut self, outlet: &mut Outlet) {
+        self.show_pending(outlet);
+        self.pipe = None;
+    }
+
+    /// The pipe, until the stream has ended.
+    pub(crate) fn pipe(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
     }
 
     fn voices(&self) -> &[Voice] {
@@ -117,12 +129,6 @@ impl Stream {
             Speakers::One(voice) => std::slice::from_mut(voice),
             Speakers::Many { voices, .. } => voices,
         }
-    }
-}
-
-impl AsFd for Stream {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.pipe.as_fd()
     }
 }
 

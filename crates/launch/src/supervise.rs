@@ -124,7 +124,8 @@ struct Supervisor<'a> {
     started: Started,
     verdict: Verdict,
     epoll: OwnedFd,
-    pidfds: Vec<OwnedFd>,
+    /// By member; none of one that came later and has ended.
+    pidfds: Vec<Option<OwnedFd>>,
     /// Which members have ended (looked at, not collected).
     ended: Vec<bool>,
     /// Streams that can still deliver, by index.
@@ -233,11 +234,15 @@ impl<'a> Supervisor<'a> {
             // On edges: the descriptor of a dead process is readable also while a debugger holds what is left of it, and no look
             // at it changes that. Both moments that matter, the death and the debugger's letting go, are edges.
             self.add(&pidfd, Source::Exit(index), EventFlags::ET)?;
-            self.pidfds.push(pidfd);
-            self.add(&member.inbox, Source::Inbox(index), EventFlags::empty())?;
+            self.pidfds.push(Some(pidfd));
+            if let Some(inbox) = member.inbox.descriptor() {
+                self.add(&inbox, Source::Inbox(index), EventFlags::empty())?;
+            }
         }
         for (index, (stream, _)) in self.started.outputs.iter().enumerate() {
-            self.add(stream, Source::Output(index), EventFlags::empty())?;
+            if let Some(pipe) = stream.pipe() {
+                self.add(&pipe, Source::Output(index), EventFlags::empty())?;
+            }
         }
         if let Some(door) = self.hangs.visitors.door() {
             self.add(&door, Source::Visitors, EventFlags::empty())?;
@@ -387,9 +392,7 @@ impl<'a> Supervisor<'a> {
         let result = inbox.drain(|message| messages.push(message));
         for message in messages {
             if let Err(lie) = self.check_speaker(index, &message) {
-                let inbox = &mut self.started.members[index].inbox;
-                _ = epoll::delete(&self.epoll, &*inbox);
-                inbox.close();
+                self.started.members[index].inbox.close();
                 let end = self.verdict.end(1, lie);
                 self.end_after_failure(end);
                 return false;
@@ -409,10 +412,6 @@ impl<'a> Supervisor<'a> {
             let end = self.verdict.message(message);
             self.end_after_failure(end);
             joined.into_iter().for_each(|rank| self.end_if_in_vain(rank));
-        }
-        let inbox = &self.started.members[index].inbox;
-        if !inbox.is_open() {
-            _ = epoll::delete(&self.epoll, inbox);
         }
         match result {
             Ok(more) => more,

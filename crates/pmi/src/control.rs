@@ -179,9 +179,9 @@ pub enum Asked {
 /// The launcher's end: a non-blocking socket and the bytes of a frame not yet complete.
 #[derive(Debug)]
 pub struct Inbox {
-    socket: UnixStream,
+    /// None once nothing more can arrive.
+    socket: Option<UnixStream>,
     pending: Vec<u8>,
-    open: bool,
 }
 
 /// Why an [`Inbox`] cannot be read further.
@@ -232,50 +232,58 @@ impl Inbox {
     pub fn pair() -> io::Result<(Inbox, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        Ok((Inbox { socket: ours, pending: Vec::new(), open: true }, theirs.into()))
+        Ok((Inbox { socket: Some(ours), pending: Vec::new() }, theirs.into()))
     }
 
     /// Hands the messages that have arrived to `each`, as many as come in [`Inbox::TURN`] bytes; true if there may be more. Never
-    /// blocks. After the peer's end is closed, or after an error, [`Inbox::is_open`] is false.
+    /// blocks. After the peer's end is closed, or after an error, [`Inbox::is_open`] is false, and the
+    /// descriptor is closed.
     pub fn drain(&mut self, mut each: impl FnMut(Message)) -> Result<bool, InboxError> {
         let mut chunk = [0; 4096];
         for _ in 0..Inbox::TURN / chunk.len() {
-            if !self.open {
-                return Ok(false);
-            }
-            match self.socket.read(&mut chunk) {
-                Ok(0) => self.open = false,
+            let Some(socket) = &mut self.socket else { return Ok(false) };
+            match socket.read(&mut chunk) {
+                Ok(0) => self.socket = None,
                 Ok(n) => {
                     self.pending.extend_from_slice(&chunk[..n]);
-                    self.deliver(&mut each).inspect_err(|_| self.open = false)?;
+                    if let Err(error) = self.deliver(&mut each) {
+                        self.socket = None;
+                        return Err(error.into());
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A rank that was killed with unread data in its socket: the end of the stream by another name.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => self.open = false,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => self.socket = None,
                 Err(error) => {
-                    self.open = false;
+                    self.socket = None;
                     return Err(error.into());
                 }
             }
         }
-        Ok(self.open)
+        Ok(self.is_open())
     }
 
-    /// Reads no more: the peer has broken the rules.
+    /// Reads no more: the peer has broken the rules, or has ended.
     pub fn close(&mut self) {
-        self.open = false;
+        self.socket = None;
         self.pending = Vec::new();
     }
 
     /// Asks what the ranks at the other end wait for. Never blocks: false if the question could not be put.
     pub fn ask(&self, inquiry: u32) -> bool {
-        self.open && matches!((&self.socket).write(&inquiry.to_le_bytes()), Ok(4))
+        let socket = self.socket.as_ref();
+        socket.is_some_and(|mut socket| matches!(socket.write(&inquiry.to_le_bytes()), Ok(4)))
     }
 
     /// False once nothing more can arrive.
     pub fn is_open(&self) -> bool {
-        self.open
+        self.socket.is_some()
+    }
+
+    /// What is readable when messages have come; none once nothing more can arrive.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
     }
 
     fn deliver(&mut self, each: &mut impl FnMut(Message)) -> Result<(), DecodeError> {
@@ -286,12 +294,6 @@ impl Inbox {
         }
         self.pending.drain(..taken);
         Ok(())
-    }
-}
-
-impl AsFd for Inbox {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }
 

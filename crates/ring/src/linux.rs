@@ -164,6 +164,12 @@ impl Mapping {
         Mapping::new(bytes, libc::MAP_SHARED, descriptor)
     }
 
+    /// Leaves it out of core files: the kernel would make every page of it that was never touched.
+    pub fn leave_out_of_cores(&self) {
+        // SAFETY: a mapping of our own; the advice does not change what is in it.
+        unsafe { libc::madvise(self.base.as_ptr().cast(), self.bytes, libc::MADV_DONTDUMP) };
+    }
+
     /// `bytes` bytes of the file `descriptor` from `offset` on, which is a multiple of the page size; as [`shared`](Mapping::shared).
     pub fn shared_at(descriptor: libc::c_int, offset: u64, bytes: usize) -> Option<Mapping> {
         Mapping::at(bytes, libc::MAP_SHARED, descriptor, offset)

@@ -144,10 +144,10 @@ fn compile(toolchain: &Toolchain, prefix: &Prefix, sources: &Path, workshop: &Pa
         }
         Err(text) => {
             let first = text.lines().find(|line| line.contains("rror")).unwrap_or("it gave no reason").trim();
-            eprintln!(
+            crate::warn(&format!(
                 "mpifort: note: mpif.h and the module mpi can be used with {}, mpi_f08 cannot: {first}",
                 toolchain.program.display()
-            );
+            ));
             _ = fs::remove_file(workshop.join("mpi_f08.mod"));
         }
     }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
-use rustix::process::{Signal, WaitId, WaitIdOptions};
+use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus};
 
 use super::{Supervisor, ranks_of};
 use crate::backtrace;
@@ -31,8 +31,9 @@ impl Supervisor<'_> {
             if self.ended[index] || !is_dying(self.started.members[index].process.id()) {
                 continue;
             }
-            let mut death = [PollFd::new(&self.pidfds[index], PollFlags::IN)];
-            _ = rustix::event::poll(&mut death, Some(&patience));
+            if let Some(pidfd) = &self.pidfds[index] {
+                _ = rustix::event::poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&patience));
+            }
             if self.was_killed(index) {
                 self.look_at_exit(index);
                 return;
@@ -50,8 +51,8 @@ impl Supervisor<'_> {
             (0..self.ended.len()).filter(|index| *index != by && !self.ended[*index]).collect();
         while let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|_| !others.is_empty())
         {
-            let mut deaths: Vec<PollFd<'_>> =
-                others.iter().map(|index| PollFd::new(&self.pidfds[*index], PollFlags::IN)).collect();
+            let pidfds = others.iter().filter_map(|index| self.pidfds[*index].as_ref());
+            let mut deaths: Vec<PollFd<'_>> = pidfds.map(|pidfd| PollFd::new(pidfd, PollFlags::IN)).collect();
             let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
             if !matches!(rustix::event::poll(&mut deaths, Some(&left)), Ok(1..)) {
                 return;
@@ -71,19 +72,27 @@ impl Supervisor<'_> {
     }
 
     fn was_killed(&self, index: usize) -> bool {
-        let exit = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK);
-        matches!(exit, Ok(Some(status)) if status.terminating_signal().is_some())
+        matches!(self.exit_of(index), Some(Ok(Some(status))) if status.terminating_signal().is_some())
+    }
+
+    /// Whether and how a member has ended; nothing of one that was forgotten.
+    fn exit_of(&self, index: usize) -> Option<rustix::io::Result<Option<WaitIdStatus>>> {
+        let pidfd = self.pidfds[index].as_ref()?;
+        Some(rustix::process::waitid(WaitId::PidFd(pidfd.as_fd()), LOOK))
     }
 
     pub(super) fn look_at_exit(&mut self, index: usize) {
-        let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK) {
-            Ok(Some(status)) => Some(status),
+        let status = match self.exit_of(index) {
+            Some(Ok(Some(status))) => Some(status),
             // Dead, but a debugger has not let go of it; there will be another event.
-            Ok(None) => return self.expect_explanation(),
+            Some(Ok(None)) => return self.expect_explanation(),
             // Somebody else has collected it, and its status with it.
-            Err(_) => None,
+            Some(Err(_)) => None,
+            None => return,
         };
-        _ = epoll::delete(&self.epoll, &self.pidfds[index]);
+        if let Some(pidfd) = &self.pidfds[index] {
+            _ = epoll::delete(&self.epoll, pidfd);
+        }
         self.ended[index] = true;
         // Bounded, because what the rank has started may go on writing.
         for _ in 0..LAST_TURNS {
@@ -118,6 +127,7 @@ impl Supervisor<'_> {
             }
         };
         self.end_after_failure(end);
+        self.forget(index);
     }
 
     /// Adds to what is said of a rank's end which function it called last, and where it was if it left a core file.

@@ -110,6 +110,18 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Gives back what the launcher holds of a process that came later and has ended: there may be
+    /// thousands of them. Its number is not used from now on, and may become another's.
+    pub(super) fn forget(&mut self, index: usize) {
+        if self.spawned_of(index as u32).is_some() {
+            let member = &mut self.started.members[index];
+            self.known.remove(&pid(&member.process));
+            _ = member.process.wait();
+            member.inbox.close();
+            self.pidfds[index] = None;
+        }
+    }
+
     /// Watches members and outputs from these on.
     fn watch_from(&mut self, first: usize, outputs: usize) -> Result<(), Error> {
         self.verdict.add(&self.started.names[first..]);
@@ -121,13 +133,17 @@ impl Supervisor<'_> {
             self.ended.push(false);
             let pidfd = rustix::process::pidfd_open(number, PidfdFlags::empty()).attempt("pidfd_open")?;
             self.add(&pidfd, Source::Exit(index), EventFlags::ET)?;
-            self.pidfds.push(pidfd);
-            self.add(&self.started.members[index].inbox, Source::Inbox(index), EventFlags::empty())?;
+            self.pidfds.push(Some(pidfd));
+            if let Some(inbox) = self.started.members[index].inbox.descriptor() {
+                self.add(&inbox, Source::Inbox(index), EventFlags::empty())?;
+            }
         }
         for index in outputs..self.started.outputs.len() {
             self.open.push(true);
             self.paused.push(false);
-            self.add(&self.started.outputs[index].0, Source::Output(index), EventFlags::empty())?;
+            if let Some(pipe) = self.started.outputs[index].0.pipe() {
+                self.add(&pipe, Source::Output(index), EventFlags::empty())?;
+            }
         }
         Ok(())
     }

@@ -33,8 +33,9 @@ impl Supervisor<'_> {
             if self.outlets[index].is_roomy() {
                 for stream in 0..self.paused.len() {
                     if self.outlet_of(stream) == index && std::mem::take(&mut self.paused[stream]) {
-                        let (stream, key) = (&self.started.outputs[stream].0, Source::Output(stream));
-                        _ = self.add(stream, key, EventFlags::empty());
+                        if let Some(pipe) = self.started.outputs[stream].0.pipe() {
+                            _ = self.add(&pipe, Source::Output(stream), EventFlags::empty());
+                        }
                     }
                 }
             }
@@ -104,8 +105,8 @@ impl Supervisor<'_> {
         let outlet = &mut self.outlets[outlet];
         let stream = &mut self.started.outputs[index].0;
         if outlet.is_full() {
-            if !std::mem::replace(&mut self.paused[index], true) {
-                _ = epoll::delete(&self.epoll, &*stream);
+            if let (false, Some(pipe)) = (std::mem::replace(&mut self.paused[index], true), stream.pipe()) {
+                _ = epoll::delete(&self.epoll, pipe);
             }
             return Pumped::Dry;
         }
@@ -123,10 +124,8 @@ impl Supervisor<'_> {
     pub(super) fn close(&mut self, index: usize) {
         let outlet = self.outlet_of(index);
         let stream = &mut self.started.outputs[index].0;
-        stream.show_pending(&mut self.outlets[outlet]);
-        if !std::mem::take(&mut self.paused[index]) {
-            _ = epoll::delete(&self.epoll, &*stream);
-        }
+        stream.end(&mut self.outlets[outlet]);
+        self.paused[index] = false;
         self.open[index] = false;
     }
 
