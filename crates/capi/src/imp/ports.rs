@@ -192,21 +192,33 @@ impl Ticket {
     }
 }
 
-/// The hint `timeout`, in seconds.
+/// The hint `timeout`: seconds, which may have a fraction.
 fn timeout(info: Option<Option<Arc<Info>>>) -> Outcome<Option<Duration>> {
     let Some(given) = info.flatten().and_then(|info| info.get("timeout")) else { return Ok(None) };
-    let seconds = given.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let text = format_args!("info key timeout is \"{given}\", expected a number of seconds, as 60 or 0.5");
+    seconds(given.trim()).map(Some).ok_or_else(|| Fault::new(MPI_ERR_INFO, text))
+}
+
+/// Reads decimal digits alone: what reads and writes all floating-point numbers takes tens of KiB.
+fn seconds(text: &str) -> Option<Duration> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let millis =
+        fraction.bytes().chain(*b"000").take(3).fold(0, |sum, digit| 10 * sum + u64::from(digit - b'0'));
     // A later moment than a clock can show is no limit to speak of.
-    let known = seconds.filter(|seconds| Instant::now().checked_add(*seconds).is_some());
-    let text = format_args!("info key timeout is \"{given}\", expected a number of seconds, at least 0");
-    known.map(Some).ok_or_else(|| Fault::new(MPI_ERR_INFO, text))
+    let limit = Duration::from_secs(whole.parse().ok()?).checked_add(Duration::from_millis(millis))?;
+    Instant::now().checked_add(limit).map(|_| limit)
 }
 
 /// Nobody has done at a port what would have ended the wait there.
 fn nobody(port_name: &CStr, function: &str, limit: Duration) -> Fault {
-    let seconds = limit.as_secs_f64();
     let text = format_args!(
-        "port_name is {port_name:?}, where nobody has called {function} within {seconds} s (info key timeout)"
+        "port_name is {port_name:?}, where nobody has called {function} within {}.{:03} s (info key timeout)",
+        limit.as_secs(),
+        limit.subsec_millis()
     );
     Fault::new(MPI_ERR_PORT, text)
 }
@@ -290,4 +302,20 @@ pub(crate) fn mpi_comm_join(call: &Call, fd: c_int, intercomm: Out<MPI_Comm>) ->
     let made = meet(call, &own, 0, Some(node), tag(JOIN)?)?;
     intercomm.set(add(call, Comm::new(made, Arc::clone(&own.errhandler.borrow()))));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_decimal_and_may_have_a_fraction() {
+        let read = [("0", 0), ("60", 60_000), ("0.5", 500), ("1.25", 1_250), ("3.00456", 3_004)];
+        for (text, millis) in read {
+            assert_eq!(seconds(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "soon", "-1", "+1", "1e6", ".5", "1.", "1.5s", "18446744073709551615"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
 }
