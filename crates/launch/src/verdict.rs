@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn another_protocol_is_named() {
         let end = job(1).message(Message::Hello { version: 9, rank: 0, pid: 1 }).unwrap();
-        assert!(end.message.contains("speaks bootstrap protocol 9, expected 2"));
+        assert!(end.message.contains("speaks bootstrap protocol 9, expected 3"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! `%`, are written `%XX`. An empty field is `%`. It survives a C string and a command line, whatever a program's arguments hold.
 //!
 //! ```text
-//! protocol 2
+//! protocol 3
 //! mode fiber
 //! cores 2
 //! order 0 1                                   logical cores, in the order in which ranks (or workers) get them
@@ -311,7 +311,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 2\nmode fiber\ncores 1\norder 0\nbind none\noutput pipes\nstack 0\ncontrol 3\n)?.{0,80}") {
+        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 3\nmode fiber\ncores 1\norder 0\nbind none\noutput pipes\nstack 0\ncontrol 3\n)?.{0,80}") {
             _ = HostPlan::decode(&text);
         }
     }
