@@ -32,10 +32,11 @@ impl Supervisor<'_> {
             }
             if self.outlets[index].is_roomy() {
                 for stream in 0..self.paused.len() {
-                    if self.outlet_of(stream) == index && std::mem::take(&mut self.paused[stream]) {
-                        if let Some(pipe) = self.started.outputs[stream].0.pipe() {
-                            _ = self.add(&pipe, Source::Output(stream), EventFlags::empty());
-                        }
+                    if self.outlet_of(stream) == index
+                        && std::mem::take(&mut self.paused[stream])
+                        && let Some(pipe) = self.started.outputs[stream].0.pipe()
+                    {
+                        _ = self.add(&pipe, Source::Output(stream), EventFlags::empty());
                     }
                 }
             }
