@@ -63,7 +63,7 @@ pub fn plan(bytes: &[u8]) {
 }
 
 pub fn plan_seeds() -> Vec<Vec<u8>> {
-    let head = "protocol 2\nmode fiber\ncores 2\norder 0 1\nbind core\ncontrol 3\n";
+    let head = "protocol 3\nmode fiber\ncores 2\norder 0 1\nbind core\ncontrol 3\n";
     let program = "program 2 /bin/solve solve -v 10%25\n";
     let ranks = "rank 4 5 6\nrank -1 7 8\n";
     [

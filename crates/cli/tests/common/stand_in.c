@@ -37,7 +37,7 @@ static void say(uint8_t kind, const uint32_t *body, uint32_t words) {
 
 int MPI_Init(int *argc, char ***argv) {
     (void)argc, (void)argv;
-    uint32_t body[] = {2, (uint32_t)my_rank(), (uint32_t)getpid()};
+    uint32_t body[] = {3, (uint32_t)my_rank(), (uint32_t)getpid()};
     say(1, body, 3);
     return 0;
 }
