@@ -47,7 +47,10 @@ int main(int argc, char **argv)
             while (*last != expected) sched_yield();
         } else {
             wait_until(&steps->begun, size);
-            if (rank == 0) CHECK(*last != expected), atomic_store(&steps->looked, 1);
+            if (rank == 0) {
+                CHECK(*last != expected);
+                atomic_store(&steps->looked, 1);
+            }
             wait_until(&steps->looked, 1);
         }
         MPI_Wait(&request, MPI_STATUS_IGNORE);

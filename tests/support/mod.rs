@@ -161,7 +161,11 @@ pub fn debian(program: &'static str) -> &'static str {
         return program;
     }
     let mut shell = Command::new("sh");
-    let install = format!("apt-get update -q && apt-get install -y -q --no-install-recommends {program}");
+    // Several tests, and other people's installations, may want the package manager at a time.
+    let install = format!(
+        "exec 9>/tmp/corelace-packages.lock && flock 9 && apt-get update -q && \
+         apt-get install -o DPkg::Lock::Timeout=300 -y -q --no-install-recommends {program}"
+    );
     shell.args(["-c", &install]).env("DEBIAN_FRONTEND", "noninteractive");
     let said = Job::of(shell).limit(PATIENCE).run();
     assert!(there(), "this test needs {program} (on Debian: apt-get install {program}): {said}");

@@ -2,7 +2,8 @@
 //!
 //! Ranks that wait answer an inquiry within about half a second; ranks that compute do not answer. A hang is when every rank
 //! that has not left MPI answers, again and again, out of the same wait, and none has come or left meanwhile. So a job in which one rank computes for hours is never
-//! called hung, and one that is stopped in a debugger neither: it does not answer.
+//! called hung, and one that is stopped in a debugger neither: it does not answer. Time for which a
+//! rank was ready to run but had no core does not count either.
 //!
 //! Invariant: at most one question is open in the socket of a process that runs one rank, so one that never looks costs nothing.
 
@@ -14,6 +15,7 @@ use symbols::Symbols;
 
 use crate::job::{Job, Mode, OnHang};
 use crate::start::Member;
+use crate::starved::Starved;
 use crate::status::Visitors;
 
 /// The shortest and the longest time between two inquiries. Longer than a rank sleeps between two looks: all must be able to answer one
@@ -37,6 +39,10 @@ pub(crate) struct Hangs {
     ask_at: Option<Instant>,
     /// When something last happened: a rank came, left, or got on in its wait.
     quiet_since: Option<Instant>,
+    /// For how long ranks had no core meanwhile.
+    without_core: Duration,
+    /// Tells that time, since the last call, of ranks that run in these processes.
+    starved: Box<dyn FnMut(&[u32]) -> Duration>,
     /// This hang was told of.
     told: bool,
     /// A person wants to see the table, by then at the latest: on standard error, or through [`Visitors`].
@@ -88,6 +94,11 @@ impl Hangs {
             asked: None,
             ask_at: None,
             quiet_since: None,
+            without_core: Duration::ZERO,
+            starved: {
+                let mut starved = Starved::default();
+                Box::new(move |pids| starved.since_last(pids.iter().copied()))
+            },
             told: false,
             show_by: None,
             show_here: false,
@@ -144,6 +155,7 @@ impl Hangs {
     /// If the job stops again, that is another hang.
     fn something_happened(&mut self, now: Instant) {
         (self.quiet_since, self.told) = (Some(now), false);
+        self.without_core = Duration::ZERO;
     }
 
     /// The process of a rank, or of all ranks, has ended.
@@ -195,6 +207,10 @@ impl Hangs {
     fn ask(&mut self, now: Instant, members: &[Member]) {
         self.inquiry = self.inquiry.wrapping_add(1).max(1);
         self.asked = Some(now);
+        if self.on_hang != OnHang::Off {
+            let pids = self.pids(|life| life == Life::Joined);
+            self.without_core += (self.starved)(&pids);
+        }
         for (index, member) in members.iter().enumerate() {
             let in_mpi = if self.by_process {
                 self.ranks[index].life == Life::Joined
@@ -213,7 +229,8 @@ impl Hangs {
     /// The report, if there is a hang that was not told of.
     fn judge(&mut self, now: Instant) -> Option<Act> {
         // First what needs no look at every rank: this is asked at each event of the launcher.
-        let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= self.limit);
+        let limit = self.limit + self.without_core;
+        let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= limit);
         if !quiet || self.told || self.on_hang == OnHang::Off {
             return None;
         }
@@ -320,11 +337,17 @@ impl Hangs {
 
     /// The processes of ranks that catch this signal.
     pub(crate) fn catchers(&self, signal: i32) -> Vec<u32> {
+        let mut pids = self.pids(|life| life != Life::Ended);
+        pids.retain(|pid| catches(*pid, signal));
+        pids
+    }
+
+    /// The processes that ranks of such lives run in.
+    fn pids(&self, of: impl Fn(Life) -> bool) -> Vec<u32> {
         let mut pids: Vec<u32> =
-            self.ranks.iter().filter(|seen| seen.life != Life::Ended).map(|seen| seen.pid).collect();
+            self.ranks.iter().filter(|seen| of(seen.life)).map(|seen| seen.pid).collect();
         pids.sort_unstable();
         pids.dedup();
-        pids.retain(|pid| catches(*pid, signal));
         pids
     }
 }

@@ -25,6 +25,7 @@ impl Scene {
         (job.on_hang, job.hang_timeout, job.mode) = (on_hang, LIMIT, Mode::Thread);
         let now = Instant::now();
         let mut hangs = Hangs::new(&job, &[]);
+        hangs.starved = Box::new(|_| Duration::ZERO);
         for rank in 0..ranks {
             // A process that exists and is not stopped.
             hangs.hear(&Message::Hello { version: pmi::PROTOCOL, rank, pid: std::process::id() }, now);
@@ -127,4 +128,18 @@ fn last_words_are_a_deadlock() {
     let text = scene.hangs.deadlock().unwrap();
     assert!(text.starts_with("deadlock: rank 0 waits for what nobody will do"), "{text}");
     assert!(text.contains("rank 0 is in MPI_Probe"), "{text}");
+}
+
+#[test]
+fn time_without_a_core_is_no_hang() {
+    let mut scene = Scene::new(2, OnHang::Report);
+    // Every second question finds that a rank has waited for a core for a second.
+    let mut questions = 0;
+    scene.hangs.starved = Box::new(move |pids| {
+        assert_eq!(pids, [std::process::id()]);
+        questions += 1;
+        Duration::from_secs(questions % 2)
+    });
+    assert_eq!(scene.pass(Duration::from_secs(11), &[(0, 1), (1, 1)]), []);
+    assert_eq!(scene.pass(Duration::from_secs(5), &[(0, 1), (1, 1)]).len(), 1);
 }

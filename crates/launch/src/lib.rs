@@ -51,6 +51,7 @@ mod remedy;
 mod search;
 mod signals;
 mod start;
+mod starved;
 mod status;
 mod stream;
 mod supervise;

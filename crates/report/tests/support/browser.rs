@@ -216,7 +216,9 @@ fn chromium() -> &'static str {
             version.status().is_ok_and(|status| status.success())
         };
         if !works() {
-            let install = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium";
+            let install = "exec 9>/tmp/corelace-packages.lock && flock 9 && apt-get update -qq && \
+                DEBIAN_FRONTEND=noninteractive apt-get install -o DPkg::Lock::Timeout=300 -y -qq \
+                --no-install-recommends chromium";
             let installed = Command::new("sh").args(["-c", install]).stdout(Stdio::null()).status();
             let installed = installed.is_ok_and(|status| status.success());
             assert!(installed && works(), "the tests of the page need chromium (on Debian: apt-get install chromium)");
