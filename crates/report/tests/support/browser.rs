@@ -221,7 +221,10 @@ fn chromium() -> &'static str {
                 --no-install-recommends chromium";
             let installed = Command::new("sh").args(["-c", install]).stdout(Stdio::null()).status();
             let installed = installed.is_ok_and(|status| status.success());
-            assert!(installed && works(), "the tests of the page need chromium (on Debian: apt-get install chromium)");
+            assert!(
+                installed && works(),
+                "the tests of the page need chromium (on Debian: apt-get install chromium)"
+            );
         }
         "chromium"
     })

@@ -180,39 +180,44 @@ fn a_habitue_that_is_late_disturbs_nobody() {
 }
 
 /// Threads that wait for each other in turn, with nothing but stirs to wake them.
-#[test]
-fn a_thread_that_waits_sees_every_stir_also_of_those_whom_it_has_let_in() {
-    const THREADS: u64 = 3;
-    const TURNS: u64 = 6_000;
-    /// Used by the thread that is inside only.
-    struct Inside<'a>(&'a LocalFabric, TurnstileGate, Cell<u64>);
-    // SAFETY: as said.
-    unsafe impl Sync for Inside<'_> {}
+/// What wants the cores for itself, for others to come in at the worst moment.
+mod alone {
+    use super::*;
 
-    let body = |fabric: LocalFabric| {
-        let turnstile: &'static Turnstile = Box::leak(Box::default());
-        let inside = Inside(&fabric, TurnstileGate::new(turnstile, &fabric), Cell::new(0));
-        let inside = &inside;
-        std::thread::scope(|scope| {
-            for me in 0..THREADS {
-                scope.spawn(move || {
-                    let Inside(fabric, gate, turn) = inside;
-                    for mine in (me..TURNS).step_by(THREADS as usize) {
-                        turnstile.enter();
-                        let mut rounds = 0;
-                        while turn.get() != mine {
-                            gate.park(*fabric, rounds, Idle::UntilWoken);
-                            rounds += 1;
+    #[test]
+    fn a_thread_that_waits_sees_every_stir_also_of_those_whom_it_has_let_in() {
+        const THREADS: u64 = 3;
+        const TURNS: u64 = 6_000;
+        /// Used by the thread that is inside only.
+        struct Inside<'a>(&'a LocalFabric, TurnstileGate, Cell<u64>);
+        // SAFETY: as said.
+        unsafe impl Sync for Inside<'_> {}
+
+        let body = |fabric: LocalFabric| {
+            let turnstile: &'static Turnstile = Box::leak(Box::default());
+            let inside = Inside(&fabric, TurnstileGate::new(turnstile, &fabric), Cell::new(0));
+            let inside = &inside;
+            std::thread::scope(|scope| {
+                for me in 0..THREADS {
+                    scope.spawn(move || {
+                        let Inside(fabric, gate, turn) = inside;
+                        for mine in (me..TURNS).step_by(THREADS as usize) {
+                            turnstile.enter();
+                            let mut rounds = 0;
+                            while turn.get() != mine {
+                                gate.park(*fabric, rounds, Idle::UntilWoken);
+                                rounds += 1;
+                            }
+                            turn.set(mine + 1);
+                            gate.stir();
+                            turnstile.leave();
                         }
-                        turn.set(mine + 1);
-                        gate.stir();
-                        turnstile.leave();
-                    }
-                });
-            }
-        });
-        assert_eq!(get(&turnstile.expired), 0, "sleeps that no stir has ended");
-    };
-    let outcomes = fabric_local::run_threads(&Options::new(1), &NoHooks, &body);
-    outcomes.into_iter().for_each(Outcome::unwrap);
+                    });
+                }
+            });
+            assert_eq!(get(&turnstile.expired), 0, "sleeps that no stir has ended");
+        };
+        let outcomes = fabric_local::run_threads(&Options::new(1), &NoHooks, &body);
+        outcomes.into_iter().for_each(Outcome::unwrap);
+    }
 }
