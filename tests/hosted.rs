@@ -220,6 +220,18 @@ fn ranks_with_openmp_run_as_threads_and_count_right() {
 }
 
 #[test]
+fn openmp_threads_that_call_at_once_and_spin_between_their_calls_come_through_on_few_cores() {
+    let product = scratch("openmp").join("openmp_multiple");
+    compile(&root().join("tests/c/openmp_multiple.c"), &product, &["-fopenmp"]);
+    for policy in ["active", "passive"] {
+        for words in [["4", "4", "200"], ["8", "8", "100"], ["8", "2", "100"]] {
+            let job = on("process", 2, &product).arguments(&words).variable("OMP_WAIT_POLICY", policy);
+            job.run().expect_success().expect_output("no errors\n");
+        }
+    }
+}
+
+#[test]
 fn a_library_with_variables_is_named_and_one_without_is_not() {
     let room = scratch("library");
     let program = |library: &str| {

@@ -34,6 +34,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("onesided_still.c", "needs a pipe, and two ranks"),
     ("onesided_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),
     ("openmp.c", "needs another compilation"),
+    ("openmp_multiple.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
     ("spawn.c", "starts others, which ranks that share a process cannot"),

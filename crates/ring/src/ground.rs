@@ -58,8 +58,8 @@ pub fn is_shared(endpoint: &Endpoint, ranks: u32) -> bool {
 /// True if the process has more threads than `cores`.
 #[cold]
 pub fn has_more_threads_than(cores: u32) -> bool {
-    /// The number of threads is asked for once in this time: it costs some microseconds.
-    const VALID_NS: u64 = 100_000_000;
+    /// The threads are counted once in this time: to count them costs some microseconds.
+    const VALID_NS: u64 = 10_000_000;
     const THREAD_BITS: u32 = 16;
     /// When the threads were counted, with their number in the lowest bits.
     static COUNTED: AtomicU64 = AtomicU64::new(0);
