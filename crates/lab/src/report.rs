@@ -14,13 +14,14 @@ pub struct ReportArgs {
     /// A trace that `mpirun --trace` wrote.
     #[arg(value_name = "FILE")]
     trace: PathBuf,
-    /// Where to write; `-` is the standard output. [default: FILE with the ending .html, .json or .csv]
+    /// Where to write; `-` is the standard output. [default: FILE with the ending .html, .json, .csv or .profile.csv]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print the summary and its tables instead of making a page.
     #[arg(long, conflicts_with_all = ["format", "output"])]
     text: bool,
-    /// Write for another viewer: chrome is read by Perfetto and chrome://tracing.
+    /// Write for another viewer: chrome is read by Perfetto and chrome://tracing; csv has a row an event, csv-profile a row
+    /// a function and call site.
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Report what is whole of a damaged trace.
@@ -32,6 +33,7 @@ pub struct ReportArgs {
 enum Format {
     Chrome,
     Csv,
+    CsvProfile,
 }
 
 /// Reads the trace and writes what was asked for.
@@ -50,6 +52,7 @@ pub fn main(args: &ReportArgs) -> Result<u8, String> {
         None => "html",
         Some(Format::Chrome) => "json",
         Some(Format::Csv) => "csv",
+        Some(Format::CsvProfile) => "profile.csv",
     };
     let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension(ending));
     if output == args.trace {
@@ -90,6 +93,7 @@ fn write(output: &Path, format: Option<Format>, run: &Run) -> std::io::Result<()
         None => to.write_all(::report::page(run, &Analysis::of(run)).as_bytes())?,
         Some(Format::Chrome) => ::report::chrome(run, &mut to)?,
         Some(Format::Csv) => ::report::csv(run, &mut to)?,
+        Some(Format::CsvProfile) => ::report::csv_profile(run, &Analysis::of(run), &mut to)?,
     }
     to.flush()
 }

@@ -88,7 +88,7 @@ function waitText(rank, begin) {
     return `for rank ${messageTo[message]}${late ? ", which was late to receive" : ""}`;
   }
   const late = messageSent[message] !== NONE && messageSent[message] > waitBegin[index];
-  return `for rank ${messageFrom[message]}${late ? ", which sent late" : ", whose message was on its way"}`;
+  return `for rank ${messageFrom[message]}${late ? ", which sent late" : data.crowded ? ", whose message was on its way, or for a core" : ", whose message was on its way"}`;
 }
 
 /** Lines that describe what is at a point: the first is its title. */

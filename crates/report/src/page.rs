@@ -12,7 +12,7 @@ use trace::{AccessKind, EpochKind, Protocol};
 
 use crate::analysis::{Analysis, STEPS, Shares};
 use crate::run::{Run, Side, State};
-use crate::text::{self, Table};
+use crate::text;
 use pack::{Blobs, Clock, NONE, longest};
 
 const CALLS_MAX: usize = 180_000;
@@ -23,12 +23,17 @@ const ACCESSES_MAX: usize = 100_000;
 const EPOCHS_MAX: usize = 80_000;
 const PIECES_MAX: usize = 40_000;
 const CELLS_MAX: usize = 60_000;
+const WAIT_ROWS: usize = 500;
+const PROFILE_ROWS: usize = 2_000;
+/// Call sites that are named of each pattern of waiting.
+const PATTERN_SITES: usize = 3;
 
 const HTML: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/style.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../page/data.js"),
+    include_str!("../page/tables.js"),
     include_str!("../page/pick.js"),
     include_str!("../page/paint.js"),
     include_str!("../page/windows.js"),
@@ -67,15 +72,19 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "accessKinds": AccessKind::ALL.map(AccessKind::label),
         "epochKinds": EpochKind::ALL.map(EpochKind::label),
         "accesses": accesses,
-        "accessTable": table(&text::accesses(analysis)),
-        "epochTable": table(&text::epochs(run)),
+        "accessTable": text::accesses(analysis).json(),
+        "epochTable": text::epochs(run).json(),
         "totals": totals(&analysis.shares),
         "shares": analysis.shares.iter().map(|rank| [rank.compute, rank.transfer, rank.wait]).collect::<Vec<_>>(),
-        "rankTable": table(&text::ranks(run, analysis)),
-        "waitTable": table(&text::waits(run, analysis)),
-        "protocolTable": table(&text::protocols(analysis)),
-        "linkTable": table(&text::links(run, analysis)),
-        "serverTable": table(&text::servers(run, analysis)),
+        "rankTable": text::ranks(run, analysis).json(),
+        "waitTable": text::waits(run, analysis, WAIT_ROWS).json(),
+        "profileTable": text::profile(run, analysis, PROFILE_ROWS).json(),
+        "patternTable": text::patterns(run, analysis, PATTERN_SITES).json(),
+        "advice": analysis.patterns.iter().map(|sum| sum.pattern.advice(run)).collect::<Vec<_>>(),
+        "crowded": run.crowded().is_some(),
+        "protocolTable": text::protocols(analysis).json(),
+        "linkTable": text::links(run, analysis).json(),
+        "serverTable": text::servers(run, analysis).json(),
         "sizes": analysis.traffic.sizes.iter().map(|class| json!([class.up_to, class.messages])).collect::<Vec<_>>(),
         "levels": levels,
         "mergedBelow": merged_below.map(|ticks| run.seconds(ticks)),
@@ -112,10 +121,6 @@ fn assemble(title: &str, data: &Value, blobs: &Blobs) -> String {
 fn totals(shares: &[Shares]) -> [u64; 3] {
     let sum = Shares::sum(shares);
     [sum.compute, sum.transfer, sum.wait]
-}
-
-fn table(table: &Table) -> Value {
-    json!({"columns": table.columns, "rows": table.rows})
 }
 
 /// The calls that are kept; how many, and how many there are.

@@ -5,11 +5,13 @@
 //! events, a crash the last ones) and damaged ones: what does not fit is left out.
 
 mod arrivals;
+mod collectives;
 mod gather;
 mod reader;
 mod segments;
 mod windows;
 
+pub use collectives::Collective;
 use trace::{AccessKind, Chip, EpochKind, Job, Protocol, ServerKind, Trace};
 
 /// A job.
@@ -66,6 +68,8 @@ pub struct Call {
     pub site: u32,
     /// 0 unless another call made this one.
     pub depth: u16,
+    /// Bytes of a collective's buffer, or of the messages and one-sided operations of any other call.
+    pub bytes: u64,
 }
 
 /// A round of a collective.
@@ -253,6 +257,12 @@ impl Run {
     /// Ticks as seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 / self.job.ticks_per_second.max(1) as f64
+    }
+
+    /// Ranks and cores, if more ranks than cores shared a machine. Then a rank may wait for a core, which no event tells of.
+    pub fn crowded(&self) -> Option<(u64, u64)> {
+        let (ranks, cores) = (self.ranks.len() as u64, u64::from(self.job.cores));
+        (cores > 0 && ranks > cores && self.job.chip.is_none()).then_some((ranks, cores))
     }
 
     /// A name, or a dash.

@@ -3,4 +3,5 @@
 mod findings;
 mod formats;
 mod page;
+mod profile;
 mod support;

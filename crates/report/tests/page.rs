@@ -69,8 +69,8 @@ fn sentences_and_numbers_are_those_of_the_text() {
     assert_eq!(texts(&said), page.sentences);
     assert!(page.sentences.iter().all(|sentence| page.text.contains(sentence)));
     for (title, table) in [
+        ("Calls by function and call site", "profile-table"),
         ("Time of each rank", "rank-table"),
-        ("Waits, longest first", "wait-table"),
         ("Messages by protocol", "protocol-table"),
         ("Links of the chip, most used first", "link-table"),
         ("Servers of the chip, most used first", "server-table"),
@@ -80,6 +80,54 @@ fn sentences_and_numbers_are_those_of_the_text() {
         ));
         assert_eq!(texts(&rows), rows_of(&page.text, title), "{title}");
     }
+    // The page has more waits than a terminal, and more call sites and a remedy for each pattern.
+    let waits = column(&mut browser, "wait-table", 1);
+    let in_text = rows_of(&page.text, "Waits, longest first");
+    assert_eq!(in_text.len(), 20);
+    assert!(waits.len() > 20 && in_text.iter().zip(&waits).all(|(row, waited)| row.contains(waited)));
+    let patterns = column(&mut browser, "pattern-table", 0);
+    assert_eq!(patterns, ["late sender", "messages on their way"]);
+    let remedies = column(&mut browser, "pattern-table", 6);
+    assert!(page.text.contains(&format!("  late sender: {}\n", remedies[0])), "{remedies:?}");
+}
+
+/// The cells of a column, from the first row to the last.
+fn column(browser: &mut Browser, table: &str, column: usize) -> Vec<String> {
+    texts(&browser.evaluate(&format!(
+        "[...document.querySelectorAll('#{table} tbody tr')].map(r => r.cells[{column}].textContent)"
+    )))
+}
+
+#[test]
+fn tables_are_sorted_by_a_click_on_a_column_and_by_keyboard() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    let ranks: Vec<String> = (0..16).map(|rank| rank.to_string()).collect();
+    assert_eq!(column(&mut browser, "rank-table", 0), ranks);
+    let head = browser.point("#rank-table th:nth-child(6) button", 0.5, 0.5);
+    let click = |browser: &mut Browser| {
+        browser.mouse("mousePressed", head, 0.0);
+        browser.mouse("mouseReleased", head, 0.0);
+    };
+    click(&mut browser);
+    let waiting = "tables['rank-table'].order.map(row => data.shares[row][2])";
+    let is_sorted = |values: Value, down: bool| {
+        let values: Vec<u64> = values.as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
+        assert_ne!(values.first(), values.last());
+        values.windows(2).all(|two| if down { two[0] >= two[1] } else { two[0] <= two[1] })
+    };
+    assert!(is_sorted(browser.evaluate(waiting), true), "most waiting first");
+    let order = browser.evaluate("tables['rank-table'].order.map(String)");
+    assert_eq!(texts(&order), column(&mut browser, "rank-table", 0));
+    let sort = "document.querySelector('#rank-table th:nth-child(6)').getAttribute('aria-sort')";
+    assert_eq!(browser.evaluate(sort), "descending");
+    click(&mut browser);
+    assert!(is_sorted(browser.evaluate(waiting), false), "least waiting first");
+    browser.evaluate("document.querySelector('#rank-table th:nth-child(1) button').focus()");
+    browser.key("Enter");
+    assert_eq!(column(&mut browser, "rank-table", 0), ranks.iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(browser.evaluate(sort), Value::Null);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 
 /// The rows of a table of the text, cells two blanks apart.

@@ -31,6 +31,8 @@ pub(super) struct Reader<'a> {
     marks: Vec<Mark>,
     /// Those from this index on are in the call under way.
     accesses_before: usize,
+    /// Bytes of the collective that the call under way is.
+    collective: Option<u64>,
     /// This stream's names in the common table.
     known: HashMap<Name, u32>,
     /// Calls entered and not left: indices.
@@ -60,6 +62,7 @@ impl<'a> Reader<'a> {
             accesses: Vec::new(),
             marks: Vec::new(),
             accesses_before: 0,
+            collective: None,
             known: HashMap::new(),
             open: Vec::new(),
             posted: HashMap::new(),
@@ -88,15 +91,23 @@ impl<'a> Reader<'a> {
         match event {
             Event::Enter { function, site, .. } => {
                 let (function, site) = (self.name(function), self.name(site));
+                if self.open.is_empty() {
+                    self.collective = None;
+                }
                 let depth = self.open.len().min(usize::from(u16::MAX)) as u16;
                 self.open.push(self.rank.calls.len() as u32);
-                self.rank.calls.push(Call { begin: time, end: time, function, site, depth });
+                self.rank.calls.push(Call { begin: time, end: time, function, site, depth, bytes: 0 });
             }
             Event::Leave { .. } => {
                 if let Some(index) = self.open.pop() {
                     let call = &mut self.rank.calls[index as usize];
                     // Times ascend, unless the file is damaged.
                     call.end = time.max(call.begin);
+                    if self.open.is_empty()
+                        && let Some(bytes) = self.collective
+                    {
+                        call.bytes = bytes;
+                    }
                 }
                 if self.open.is_empty() {
                     self.accesses[self.accesses_before..].iter_mut().for_each(|access| access.end = time);
@@ -110,6 +121,7 @@ impl<'a> Reader<'a> {
                 (entry.to, entry.tag, entry.comm, entry.bytes) = (to, tag, comm, bytes);
                 entry.protocol = entry.protocol.max(protocol);
                 entry.send_start = Some(time);
+                self.moves(bytes);
                 if done {
                     self.send_ends(time, message);
                 }
@@ -130,6 +142,7 @@ impl<'a> Reader<'a> {
                 if done {
                     entry.arrived = Some(time);
                 }
+                self.moves(bytes);
                 self.explain(time, message, Side::Receiver);
                 self.wait(event.time().saturating_sub(waited), event.time());
             }
@@ -148,6 +161,7 @@ impl<'a> Reader<'a> {
             Event::Access { kind, target: to, window, bytes, .. } => {
                 let from = self.stream.rank;
                 self.accesses.push(Access { from, to, begin: time, end: time, kind, window, bytes });
+                self.moves(bytes);
             }
             Event::EpochBegin { asked, kind, peer, window, .. } => {
                 let asked = self.at(asked).min(time);
@@ -157,11 +171,22 @@ impl<'a> Reader<'a> {
                 let asked = self.at(asked).min(time);
                 self.marks.push(Mark { begins: false, kind, peer, window, asked, time });
             }
+            Event::Collective { bytes, .. } => {
+                self.collective = Some(self.collective.unwrap_or(0).saturating_add(bytes));
+            }
             Event::Phase { collective, round, .. } => {
                 let collective = self.name(collective);
                 self.rank.phases.push(Phase { time, collective, round });
             }
             _ => {}
+        }
+    }
+
+    /// The call under way moves these bytes.
+    fn moves(&mut self, bytes: u64) {
+        if let Some(&index) = self.open.first() {
+            let call = &mut self.rank.calls[index as usize];
+            call.bytes = call.bytes.saturating_add(bytes);
         }
     }
 

@@ -142,7 +142,11 @@ impl Browser {
             "Enter" => 13,
             _ => 0,
         };
-        let text = if key.chars().count() == 1 { key } else { "" };
+        let text = match key {
+            "Enter" => "\r",
+            _ if key.chars().count() == 1 => key,
+            _ => "",
+        };
         for kind in ["keyDown", "keyUp"] {
             let typed = if kind == "keyDown" { text } else { "" };
             self.call(

@@ -8,6 +8,7 @@ use trace::{Event, Job, MessageId, Name, Protocol, Recording, Trace};
 /// Events of ranks, to be put in order of time.
 pub struct ByHand {
     ranks: Vec<Vec<Step>>,
+    cores: u32,
 }
 
 enum Step {
@@ -17,7 +18,13 @@ enum Step {
 
 impl ByHand {
     pub fn new(ranks: u32) -> ByHand {
-        ByHand { ranks: (0..ranks).map(|_| Vec::new()).collect() }
+        ByHand { ranks: (0..ranks).map(|_| Vec::new()).collect(), cores: 0 }
+    }
+
+    /// The ranks share these cores.
+    pub fn on_cores(&mut self, cores: u32) -> &mut ByHand {
+        self.cores = cores;
+        self
     }
 
     pub fn event(&mut self, rank: u32, event: Event) -> &mut ByHand {
@@ -80,6 +87,7 @@ impl ByHand {
         let job = Job {
             ranks: paths.len() as u32,
             command: "by hand".into(),
+            cores: self.cores,
             ticks_per_second: 1_000_000_000,
             ..Job::default()
         };
