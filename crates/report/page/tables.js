@@ -1,7 +1,24 @@
 // Tables: those of the text, sorted by a click on a column, and shown as far as a filter lets them.
 
 /** Columns whose texts are long: they wrap. */
-const WRAPPED = ["at", "most of it in", "what usually mends it"];
+const WRAPPED = ["pattern", "why", "at", "most of it in", "what usually mends it"];
+
+/** Makes it seen that a list goes on below, and lets the keyboard scroll it. */
+function hintScroll(list, what) {
+  const note = element("p", undefined, "note");
+  list.after(note);
+  const look = () => {
+    const hidden = list.scrollHeight - list.clientHeight - list.scrollTop > 4;
+    list.classList.toggle("more", hidden);
+    const scrolls = list.scrollHeight > list.clientHeight + 4;
+    if (scrolls) list.tabIndex = 0;
+    note.hidden = !scrolls;
+    note.textContent = `${countText(list.children.length)} ${what}; the list scrolls${hidden ? ", there is more below" : ""}.`;
+  };
+  list.addEventListener("scroll", look);
+  window.addEventListener("resize", look);
+  look();
+}
 
 /** The tables of the page, by the element that holds them. */
 const tables = {};

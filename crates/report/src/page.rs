@@ -303,6 +303,7 @@ fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
         })).collect::<Vec<_>>(),
         "links": chip.plan.links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "steps": STEPS,
+        "busiest": used.busiest_step(),
         "mostLoad": most,
         "controlLinks": chip.plan.control_links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "mostControlLoad": most_control,
