@@ -7,6 +7,7 @@
 
 pub mod analysis;
 mod chrome;
+mod compare;
 mod csv;
 mod page;
 mod run;
@@ -17,6 +18,7 @@ mod units;
 
 pub use analysis::Analysis;
 pub use chrome::chrome;
+pub use compare::Comparison;
 pub use csv::{csv, csv_profile};
 pub use page::page;
 pub use run::{

@@ -93,22 +93,22 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "places": run.job.places,
         "chip": chip(&mut blobs, run, analysis),
     });
-    assemble(&text::title(run), &data, &blobs)
+    assemble(HTML, &SCRIPTS.concat(), &text::title(run), &data, blobs.html())
 }
 
-/// Fills the slots of the HTML file.
-fn assemble(title: &str, data: &Value, blobs: &Blobs) -> String {
+/// Fills the slots of an HTML file.
+pub(crate) fn assemble(html: &str, script: &str, title: &str, data: &Value, blobs: &str) -> String {
     // "</script>" inside a string would end the element.
     let data = data.to_string().replace("</", "<\\/");
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let mut page = String::with_capacity(blobs.len() + data.len() + (1 << 18));
-    let mut rest = HTML;
+    let mut rest = html;
     for (slot, content) in [
         ("{{title}}", title.as_str()),
         ("{{style}}", STYLE),
         ("{{data}}", &data),
-        ("{{blobs}}", blobs.html()),
-        ("{{script}}", &SCRIPTS.concat()),
+        ("{{blobs}}", blobs),
+        ("{{script}}", script),
     ] {
         let (before, after) = rest.split_once(slot).expect("the HTML file has all slots, in this order");
         page.push_str(before);

@@ -31,6 +31,11 @@ impl Cell {
         value.map_or(Cell { text: "–".into(), key: Some(-1.0) }, Cell::number)
     }
 
+    /// Nothing, among numbers.
+    pub(crate) fn blank() -> Cell {
+        Cell { text: String::new(), key: Some(0.0) }
+    }
+
     pub(crate) fn count(value: u64) -> Cell {
         Cell { text: units::count(value), key: Some(value as f64) }
     }
@@ -41,6 +46,30 @@ impl Cell {
 
     pub(crate) fn seconds(value: f64) -> Cell {
         Cell { text: units::seconds(value), key: Some(value) }
+    }
+
+    /// How much more or less it is after than before, in seconds.
+    pub(crate) fn difference(before: f64, after: f64) -> Cell {
+        let text = units::seconds((after - before).abs());
+        let text = if text.starts_with("0 ") { text } else { format!("{}{text}", sign(before, after)) };
+        Cell { text, key: Some(after - before) }
+    }
+
+    /// The same in percent of what it was before.
+    pub(crate) fn change(before: f64, after: f64) -> Cell {
+        // Sorted before and behind all that can be a share.
+        const NEW: f64 = 1e18;
+        let (text, key) = match (before > 0.0, after > 0.0) {
+            (true, true) => {
+                let share = units::percent((after - before).abs(), before);
+                let text = if share == "0 %" { share } else { format!("{}{share}", sign(before, after)) };
+                (text, after / before - 1.0)
+            }
+            (true, false) => ("gone".to_owned(), -1.0),
+            (false, true) => ("new".to_owned(), NEW),
+            (false, false) => ("–".to_owned(), 0.0),
+        };
+        Cell { text, key: Some(key) }
     }
 
     pub(crate) fn share(part: f64, whole: f64) -> Cell {
@@ -86,6 +115,10 @@ impl Table {
         }
         text
     }
+}
+
+fn sign(before: f64, after: f64) -> &'static str {
+    if after < before { "−" } else { "+" }
 }
 
 #[cfg(test)]

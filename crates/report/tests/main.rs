@@ -1,5 +1,6 @@
 //! Reports from outside: traces are made, and what is said about them is held against what is known of them.
 
+mod compare;
 mod findings;
 mod formats;
 mod page;
