@@ -48,6 +48,8 @@ showTable("pattern-table", {
   keys: data.patternTable.keys.map((row) => [...row, null]),
 });
 byId("patterns").hidden = data.patternTable.rows.length === 0;
+showTable("region-table", data.regionTable);
+byId("regions").hidden = data.regionTable.rows.length === 0;
 byId("profile").hidden = data.profileTable.rows.length === 0;
 if (data.accessTable.rows.length > 0) showTable("access-table", data.accessTable);
 if (data.epochTable.rows.length > 0) {

@@ -41,6 +41,10 @@ pub fn csv(run: &Run, output: &mut impl Write) -> io::Result<()> {
             let (begin, end) = (time(epoch.begin), time(epoch.end));
             writeln!(output, "epoch,{number},{begin},{end},{},,{peer},,,", epoch.kind.label())?;
         }
+        for region in &rank.regions {
+            let (begin, end) = (time(region.begin), time(region.end));
+            writeln!(output, "region,{number},{begin},{end},{},,,,,", region.number)?;
+        }
         for (begin, held) in rank.waits.iter().filter_map(|wait| Some((wait.begin, wait.held?))) {
             let (begin, end) = (time(begin), time(held.until));
             writeln!(output, "held,{number},{begin},{end},{},,{},,,", held.how.label(), held.by)?;

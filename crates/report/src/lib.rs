@@ -22,8 +22,8 @@ pub use compare::Comparison;
 pub use csv::{csv, csv_profile};
 pub use page::page;
 pub use run::{
-    Access, Call, ChipRun, Collective, Epoch, Held, HeldBy, Message, Phase, Rank, Run, Segment, Side, State,
-    Wait,
+    Access, Call, ChipRun, Collective, Epoch, Held, HeldBy, Message, Phase, Rank, Region, Run, Segment, Side,
+    State, Wait,
 };
 pub use sentences::sentences;
 pub use text::text;

@@ -21,6 +21,7 @@ const WAITS_MAX: usize = 140_000;
 const PHASES_MAX: usize = 100_000;
 const ACCESSES_MAX: usize = 100_000;
 const EPOCHS_MAX: usize = 80_000;
+const REGIONS_MAX: usize = 80_000;
 const PIECES_MAX: usize = 40_000;
 const CELLS_MAX: usize = 60_000;
 const WAIT_ROWS: usize = 500;
@@ -31,14 +32,16 @@ const PATTERN_SITES: usize = 3;
 const HTML: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/style.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../page/data.js"),
     include_str!("../page/tables.js"),
     include_str!("../page/pick.js"),
     include_str!("../page/paint.js"),
     include_str!("../page/windows.js"),
+    include_str!("../page/regions.js"),
     include_str!("../page/timeline.js"),
     include_str!("../page/panels.js"),
+    include_str!("../page/filter.js"),
     include_str!("../page/chip.js"),
 ];
 
@@ -54,6 +57,7 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
     add_phases(&mut blobs, run, clock);
     let accesses = add_accesses(&mut blobs, run, clock);
     add_epochs(&mut blobs, run, clock);
+    add_regions(&mut blobs, run, clock);
     add_critical(&mut blobs, analysis, clock);
     add_matrix(&mut blobs, analysis);
     let data = json!({
@@ -68,11 +72,13 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "duration": clock.units(run.duration),
         "sentences": crate::sentences(run, analysis),
         "names": run.names,
+        "communicators": run.communicators.iter().collect::<Vec<_>>(),
         "protocols": Protocol::ALL.map(Protocol::label),
         "accessKinds": AccessKind::ALL.map(AccessKind::label),
         "epochKinds": EpochKind::ALL.map(EpochKind::label),
         "accesses": accesses,
         "accessTable": text::accesses(analysis).json(),
+        "regionTable": text::regions(run).json(),
         "epochTable": text::epochs(run).json(),
         "totals": totals(&analysis.shares),
         "shares": analysis.shares.iter().map(|rank| [rank.compute, rank.transfer, rank.wait]).collect::<Vec<_>>(),
@@ -166,6 +172,7 @@ fn add_messages(blobs: &mut Blobs, run: &Run, clock: Clock) -> Vec<u32> {
     blobs.u32("messageFrom", &kept().map(|message| message.from).collect::<Vec<_>>());
     blobs.u32("messageTo", &kept().map(|message| message.to).collect::<Vec<_>>());
     blobs.u32("messageTag", &kept().map(|message| message.tag as u32).collect::<Vec<_>>());
+    blobs.u32("messageComm", &kept().map(|message| message.comm).collect::<Vec<_>>());
     blobs.f32("messageBytes", &kept().map(|message| message.bytes as f32).collect::<Vec<_>>());
     blobs.u8("messageProtocol", &kept().map(|message| message.protocol as u8).collect::<Vec<_>>());
     blobs.u32("messageSent", &kept().map(|message| time(message.send_start)).collect::<Vec<_>>());
@@ -257,6 +264,28 @@ fn add_epochs(blobs: &mut Blobs, run: &Run, clock: Clock) {
     blobs.u32("epochEnd", &ends);
     blobs.u8("epochKind", &kinds);
     blobs.u32("epochPeer", &peers);
+}
+
+fn add_regions(blobs: &mut Blobs, run: &Run, clock: Clock) {
+    let lengths =
+        run.ranks.iter().flat_map(|rank| rank.regions.iter().map(|region| region.end - region.begin));
+    let mut kept = longest(lengths, REGIONS_MAX).into_iter();
+    let mut offsets = vec![0u32];
+    let (mut begins, mut ends, mut numbers, mut depths) = (vec![], vec![], vec![], vec![]);
+    for rank in &run.ranks {
+        for region in rank.regions.iter().filter(|_| kept.next() == Some(true)) {
+            begins.push(clock.units(region.begin));
+            ends.push(clock.units(region.end));
+            numbers.push(region.number);
+            depths.push(region.depth.min(u16::from(u8::MAX)) as u8);
+        }
+        offsets.push(begins.len() as u32);
+    }
+    blobs.u32("regionOffset", &offsets);
+    blobs.u32("regionBegin", &begins);
+    blobs.u32("regionEnd", &ends);
+    blobs.u32("regionNumber", &numbers);
+    blobs.u8("regionDepth", &depths);
 }
 
 fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {

@@ -11,6 +11,8 @@ mod reader;
 mod segments;
 mod windows;
 
+use std::collections::BTreeMap;
+
 pub use collectives::Collective;
 use trace::{AccessKind, Chip, EpochKind, Job, Protocol, ServerKind, Trace};
 
@@ -26,6 +28,8 @@ pub struct Run {
     pub ranks: Vec<Rank>,
     /// All messages of which any side was recorded.
     pub messages: Vec<Message>,
+    /// Communicators with messages or collectives, and their members as `0-3,8` if they are known.
+    pub communicators: BTreeMap<u32, String>,
     /// All one-sided operations, by time.
     pub accesses: Vec<Access>,
     /// What the chip did.
@@ -51,6 +55,8 @@ pub struct Rank {
     pub phases: Vec<Phase>,
     /// Epochs of windows, by their beginnings.
     pub epochs: Vec<Epoch>,
+    /// Regions that the program marked, by their beginnings.
+    pub regions: Vec<Region>,
     /// What it did from its begin to its end without a gap.
     pub segments: Vec<Segment>,
 }
@@ -70,6 +76,19 @@ pub struct Call {
     pub depth: u16,
     /// Bytes of a collective's buffer, or of the messages and one-sided operations of any other call.
     pub bytes: u64,
+}
+
+/// A region that the program marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Since when.
+    pub begin: u64,
+    /// Until when.
+    pub end: u64,
+    /// Its number.
+    pub number: u32,
+    /// 0 unless it is within another one.
+    pub depth: u16,
 }
 
 /// A round of a collective.
@@ -177,7 +196,7 @@ pub struct Message {
     pub to: u32,
     /// Its tag.
     pub tag: i32,
-    /// Its communicator.
+    /// Its communicator, also if a collective on it sent the message.
     pub comm: u32,
     /// Its size.
     pub bytes: u64,

@@ -1,11 +1,12 @@
 //! The report for a terminal. The page shows the same tables: both take their cells from here.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use trace::{AccessKind, EpochKind, Protocol};
 
 use crate::analysis::{Analysis, CallSite, PatternSum, Shares};
-use crate::run::Run;
+use crate::run::{Run, State};
 use crate::table::{Cell, Table};
 use crate::units::{percent, plural};
 
@@ -25,6 +26,7 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
     for (title, table) in [
         ("Wait states, longest first", patterns(run, analysis, 1)),
         (&profile_title, profile(run, analysis, ROWS)),
+        ("Regions of the program", regions(run)),
         ("Time of each rank", ranks(run, analysis)),
         ("Waits, longest first", waits(run, analysis, ROWS)),
         ("Messages by protocol", protocols(analysis)),
@@ -118,6 +120,33 @@ pub(crate) fn profile(run: &Run, analysis: &Analysis, most: usize) -> Table {
     Table {
         columns: vec!["function", "calls", "bytes", "total", "share", "mean", "longest", "waiting", "at"],
         rows: analysis.profile.iter().take(most).map(row).collect(),
+    }
+}
+
+/// Regions of the program, all ranks together: how often, how long, and what the ranks did in them.
+pub(crate) fn regions(run: &Run) -> Table {
+    let mut sums: BTreeMap<u32, (u64, u64, u64, [u64; 3])> = BTreeMap::new();
+    for rank in &run.ranks {
+        for region in &rank.regions {
+            let sum = sums.entry(region.number).or_default();
+            let ticks = region.end - region.begin;
+            (sum.0, sum.1, sum.2) = (sum.0 + 1, sum.1.saturating_add(ticks), sum.2.max(ticks));
+            for (state, sum) in [State::Compute, State::Transfer, State::Wait].into_iter().zip(&mut sum.3) {
+                *sum = sum.saturating_add(rank.ticks_in(state, region.begin, region.end));
+            }
+        }
+    }
+    let row = |(number, (times, ticks, longest, states)): (u32, (u64, u64, u64, [u64; 3]))| {
+        let time = |ticks: u64| Cell::seconds(run.seconds(ticks));
+        let mean = run.seconds(ticks) / times.max(1) as f64;
+        let mut row =
+            vec![Cell::number(number), Cell::count(times), time(ticks), Cell::seconds(mean), time(longest)];
+        row.extend(states.map(time));
+        row
+    };
+    Table {
+        columns: vec!["region", "times", "total", "mean", "longest", "computing", "moving", "waiting"],
+        rows: sums.into_iter().map(row).collect(),
     }
 }
 

@@ -13,6 +13,7 @@ pub struct ByHand {
 
 enum Step {
     Enter(u64, String, String),
+    Members(u32, String),
     Event(Event),
 }
 
@@ -34,6 +35,12 @@ impl ByHand {
 
     pub fn enter(&mut self, rank: u32, function: &str, site: &str, time: u64) -> &mut ByHand {
         self.ranks[rank as usize].push(Step::Enter(time, function.into(), site.into()));
+        self
+    }
+
+    /// The rank tells of a communicator, by the number of its collectives.
+    pub fn members(&mut self, rank: u32, comm: u32, members: &str) -> &mut ByHand {
+        self.ranks[rank as usize].push(Step::Members(comm, members.into()));
         self
     }
 
@@ -73,6 +80,9 @@ impl ByHand {
             for step in steps {
                 let event = match step {
                     Step::Event(event) => *event,
+                    Step::Members(comm, members) => {
+                        Event::Members { time: 0, comm: *comm, members: recording.intern(members) }
+                    }
                     Step::Enter(time, function, site) => Event::Enter {
                         time: *time,
                         function: recording.intern(function),
