@@ -14,14 +14,14 @@ pub struct ReportArgs {
     /// A trace that `mpirun --trace` wrote.
     #[arg(value_name = "FILE")]
     trace: PathBuf,
-    /// Where to write; `-` is the standard output. [default: FILE with the ending .html, .json, .csv, .profile.csv or .compare.html]
+    /// Where to write; `-` is the standard output. [default: FILE with the ending .html, .json, .csv, .profile.csv, .otf2 or .compare.html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print the summary and its tables instead of making a page.
     #[arg(long, conflicts_with_all = ["format", "output"])]
     text: bool,
     /// Write for another viewer: chrome is read by Perfetto and chrome://tracing; csv has a row an event, csv-profile a row
-    /// a function and call site.
+    /// a function and call site; otf2 is a directory for Vampir, Scalasca and TraceCompass.
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Compare with a later trace: where time was saved and added, from FILE to TRACE.
@@ -37,6 +37,7 @@ enum Format {
     Chrome,
     Csv,
     CsvProfile,
+    Otf2,
 }
 
 /// Reads the trace and writes what was asked for.
@@ -57,6 +58,7 @@ pub fn main(args: &ReportArgs) -> Result<u8, String> {
         Some(Format::Chrome) => "json",
         Some(Format::Csv) => "csv",
         Some(Format::CsvProfile) => "profile.csv",
+        Some(Format::Otf2) => "otf2",
     };
     let output = args.output.clone().unwrap_or_else(|| args.trace.with_extension(ending));
     if output == args.trace || Some(&output) == args.compare.as_ref() {
@@ -66,6 +68,9 @@ pub fn main(args: &ReportArgs) -> Result<u8, String> {
         ));
     }
     let to_stdout = output == Path::new("-");
+    if to_stdout && args.format == Some(Format::Otf2) {
+        return Err("-o -: an OTF2 archive is a directory, expected its name".into());
+    }
     match write(&output, args.format, &run, later.as_ref()) {
         // A reader that has seen enough (`| head`) is no mistake.
         Err(error) if to_stdout && error.kind() == std::io::ErrorKind::BrokenPipe => {}
@@ -92,22 +97,34 @@ fn open(file: &Path, salvage: bool) -> Result<Run, String> {
 }
 
 fn write(output: &Path, format: Option<Format>, run: &Run, later: Option<&Run>) -> std::io::Result<()> {
+    let analysis = || Analysis::of(run);
+    match (format, later) {
+        (None, Some(later)) => {
+            let page = Comparison::of((run, &analysis()), (later, &Analysis::of(later))).page();
+            to_file(output, |to| to.write_all(page.as_bytes()))
+        }
+        (None, None) => {
+            let page = ::report::page(run, &analysis());
+            to_file(output, |to| to.write_all(page.as_bytes()))
+        }
+        (Some(Format::Chrome), _) => to_file(output, |to| ::report::chrome(run, to)),
+        (Some(Format::Csv), _) => to_file(output, |to| ::report::csv(run, to)),
+        (Some(Format::CsvProfile), _) => to_file(output, |to| ::report::csv_profile(run, &analysis(), to)),
+        (Some(Format::Otf2), _) => ::report::otf2(run, output),
+    }
+}
+
+/// Writes into a file, or to the standard output.
+fn to_file(
+    output: &Path,
+    write: impl FnOnce(&mut BufWriter<Box<dyn Write>>) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let to: Box<dyn Write> = if output == Path::new("-") {
         Box::new(std::io::stdout().lock())
     } else {
         Box::new(File::create(output)?)
     };
     let mut to = BufWriter::new(to);
-    let analysis = || Analysis::of(run);
-    match (format, later) {
-        (None, Some(later)) => {
-            let page = Comparison::of((run, &analysis()), (later, &Analysis::of(later))).page();
-            to.write_all(page.as_bytes())?;
-        }
-        (None, None) => to.write_all(::report::page(run, &analysis()).as_bytes())?,
-        (Some(Format::Chrome), _) => ::report::chrome(run, &mut to)?,
-        (Some(Format::Csv), _) => ::report::csv(run, &mut to)?,
-        (Some(Format::CsvProfile), _) => ::report::csv_profile(run, &analysis(), &mut to)?,
-    }
+    write(&mut to)?;
     to.flush()
 }

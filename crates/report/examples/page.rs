@@ -17,6 +17,9 @@ fn main() {
             (both.text(), both.page())
         }
     };
+    if std::path::Path::new(&page).extension().is_none() {
+        return corelace_report::otf2(&run, page.as_ref()).expect("an archive");
+    }
     print!("{text}");
     std::fs::write(page, html).expect("a page");
 }

@@ -30,6 +30,9 @@ pub struct Comparison<'a> {
     sites: Vec<Site>,
 }
 
+/// Calls, and seconds of a rank on average, in both runs.
+type Both = ([u64; 2], [f64; 2]);
+
 /// A function and call site in both runs.
 struct Site {
     function: String,
@@ -55,7 +58,7 @@ impl Site {
 impl<'a> Comparison<'a> {
     /// Compares two runs.
     pub fn of(before: (&'a Run, &'a Analysis), after: (&'a Run, &'a Analysis)) -> Comparison<'a> {
-        let mut sites: BTreeMap<(&str, String), ([u64; 2], [f64; 2])> = BTreeMap::new();
+        let mut sites: BTreeMap<(&str, String), Both> = BTreeMap::new();
         for (side, (run, analysis)) in [before, after].into_iter().enumerate() {
             for place in &analysis.profile {
                 let key = (run.name(place.function), without_folders(run.name(place.site)));

@@ -9,6 +9,7 @@ pub mod analysis;
 mod chrome;
 mod compare;
 mod csv;
+mod otf2;
 mod page;
 mod run;
 mod sentences;
@@ -20,6 +21,7 @@ pub use analysis::Analysis;
 pub use chrome::chrome;
 pub use compare::Comparison;
 pub use csv::{csv, csv_profile};
+pub use otf2::otf2;
 pub use page::page;
 pub use run::{
     Access, Call, ChipRun, Collective, Epoch, Held, HeldBy, Message, Phase, Rank, Region, Run, Segment, Side,

@@ -4,6 +4,7 @@ mod compare;
 mod filter;
 mod findings;
 mod formats;
+mod otf2;
 mod page;
 mod profile;
 mod regions;
