@@ -1,6 +1,6 @@
 //! The formats of other viewers, and what damaged traces do to any of them: nothing.
 
-use corelace_report::{Analysis, Run, chrome, csv, page, text};
+use corelace_report::{Analysis, Run, chrome, csv, otf2, page, text};
 use serde_json::Value;
 
 use trace::{Protocol, Trace};
@@ -93,6 +93,10 @@ fn damaged_traces_are_reported_without_a_panic() {
         assert!(!text(&run, &analysis).is_empty() && !page(&run, &analysis).is_empty());
         chrome(&run, &mut Vec::new()).unwrap();
         csv(&run, &mut Vec::new()).unwrap();
+        // A file each of the ranks that it claims to have.
+        if run.ranks.len() < 100 {
+            otf2(&run, &directory.path().join("archive")).unwrap();
+        }
         reported += 1;
     }
     assert!(reported > 200, "most damage leaves something to report: {reported}");
