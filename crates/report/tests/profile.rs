@@ -127,6 +127,12 @@ fn each_kind_of_waiting_is_a_pattern_of_its_own() {
         assert_eq!(pattern_in(function), (700, title), "{function}");
     }
     assert_eq!(pattern_in("MPI_Probe"), (800, "not explained"));
+    let mut alone = ByHand::new(1);
+    alone.call(0, "MPI_Barrier", "", 0, 100, |events| {
+        events.wait(10, 90);
+    });
+    let run = alone.run();
+    assert_eq!(Analysis::of(&run).patterns[0].pattern.title(&run), "waiting at a barrier");
     let (kind, peer, window) = (EpochKind::ExclusiveLock, 1, 9);
     let mut hand = ByHand::new(2);
     hand.call(0, "MPI_Win_lock", "", 0, 10, |events| {

@@ -86,6 +86,8 @@ impl Pattern {
             (Cause::LateToPost, _) => Pattern::LatePost,
             (Cause::LateToComplete, _) => Pattern::LateComplete,
             (Cause::OnItsWay, _) => Pattern::OnItsWay,
+            // A rank that comes last waits for nobody, but in the barrier: that is waiting at a barrier.
+            (Cause::Unknown, Some(Collective::Barrier)) => Pattern::Collective(Collective::Barrier),
             (Cause::Unknown, _) => Pattern::Unknown,
             (_, Some(collective)) => Pattern::Collective(collective),
             (Cause::LateToArrive, None) => Pattern::Collective(Collective::Fence),
