@@ -79,6 +79,8 @@ pub struct Options {
     pub progress: bool,
     /// What was said about a simulated chip.
     pub chip: ChipOptions,
+    /// Whether a source file is compiled even if the cache has its program.
+    pub uncached: bool,
     /// The programs, separated by `:`.
     pub parts: Vec<Part>,
 }
@@ -312,6 +314,11 @@ const FLAGS: &[Flag] = &[
         names: &["progress"],
         effect: Effect::Switch(|options| options.progress = true),
         help: "show on one line what the ranks do and how much they send",
+    },
+    Flag {
+        names: &["no-cache"],
+        effect: Effect::Switch(|options| options.uncached = true),
+        help: "compile a source file again, and do not keep the program (as CORELACE_CACHE=off)",
     },
     Flag {
         names: &["chip"],

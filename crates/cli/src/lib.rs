@@ -9,6 +9,7 @@
 //! the laboratory, which `corelace` becomes when it is asked for one of them.
 #![forbid(unsafe_code)]
 
+pub mod cache;
 mod commands;
 pub mod compile;
 pub mod count;

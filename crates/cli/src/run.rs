@@ -8,6 +8,7 @@ use pmi::HostChip;
 use sim::Chip;
 use sim::chip::Description;
 
+use crate::cache::Cache;
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
@@ -84,11 +85,16 @@ fn job(
         let variables = profile.environment(mode == Mode::Process, |name| std::env::var_os(name).is_some());
         options.environment.splice(0..0, variables);
     }
+    let compilation = compile::Settings {
+        counted,
+        quiet: options.quiet,
+        cache: if options.uncached { None } else { Cache::of_the_user() },
+    };
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
-        let mut context = context(part, &prefix, counted, compiled)?;
+        let mut context = context(part, &prefix, &compilation, compiled)?;
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
@@ -260,7 +266,7 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
 fn context(
     part: &Part,
     prefix: &Result<prefix::Prefix, String>,
-    counted: bool,
+    compilation: &compile::Settings,
     compiled: &mut Vec<compile::Compiled>,
 ) -> Result<Context, String> {
     let (name, arguments) = part.command.split_first().expect("the parser refuses an empty command");
@@ -282,7 +288,7 @@ fn context(
     let (program, name) = match compile::language(source) {
         Some(language) if source.exists() => {
             let prefix = prefix.as_ref().map_err(Clone::clone)?;
-            let built = compile::compile(language, source, prefix, counted)?;
+            let built = compile::compile(language, source, prefix, compilation)?;
             let program = built.path();
             compiled.push(built);
             (program, source.with_extension("").into_os_string())

@@ -85,6 +85,13 @@ pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Resul
     toolchain.prepared(prefix)?.build(words, prefix)
 }
 
+/// Which compiler would be called, and which version of it that is; `None` if it does not say.
+pub(crate) fn identity(language: Language) -> Option<String> {
+    let (toolchain, _) = Toolchain::asked_for(language, Vec::new()).ok()?;
+    let version = toolchain.answer(&["--version"])?;
+    Some(format!("{:?} {:?} {version}", toolchain.program, toolchain.first))
+}
+
 /// A compiler and what is known of it.
 struct Toolchain {
     language: Language,

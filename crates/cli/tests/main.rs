@@ -1,5 +1,6 @@
 //! Launcher and compiler wrappers from outside, in an installation with a stand-in for the library.
 
+mod cache;
 mod common;
 mod compilers;
 mod hosts;
