@@ -205,3 +205,23 @@ fn a_job_needs_no_environment() {
     // It starts, and complains of its missing argument.
     Job::of(bare).run().expect_code(98).expect_said(&["unknown moment"]);
 }
+
+#[test]
+fn examples_are_installed_and_run_from_where_they_are_and_as_copies() {
+    let ring = succeed({
+        let mut ask = tool("corelace");
+        ask.args(["example", "ring"]);
+        ask
+    });
+    expect_ring(mpirun(["-n", "3", ring.trim()]).run());
+    let place = scratch("example");
+    let made = succeed({
+        let mut copy = tool("corelace");
+        copy.args(["example", "mutual_receive", "-o"]).arg(&place);
+        copy
+    });
+    assert!(made.contains("deadlocks/mutual_receive.c") && made.contains("wrong.h"), "{made}");
+    let copied = place.join("deadlocks/mutual_receive.c");
+    let job = mpirun(["-n", "2", "--hang-timeout", "500ms", "--on-hang", "abort"]).argument(copied).run();
+    job.expect_code(125).expect_said(&["wait for each other"]);
+}

@@ -7,17 +7,18 @@ use std::process::Command;
 
 use crate::flags::nearest;
 use crate::wrapper::{self, Language};
-use crate::{BUILD, prefix, run};
+use crate::{BUILD, example, prefix, run};
 
 /// A command, and what `corelace --help` says of it.
 pub type Listed = (&'static str, &'static str);
 
 /// What this executable does itself.
-const OWN: [Listed; 5] = [
+const OWN: [Listed; 6] = [
     ("run", "Run a program, or a C, C++ or Fortran file, on several ranks (the same as mpirun)"),
     ("cc", "Compile C as mpicc does"),
     ("cxx", "Compile C++ as mpicxx does"),
     ("fort", "Compile Fortran as mpifort does"),
+    ("example", "List the programs that come with the installation, print where one is, or copy it"),
     ("status", "Show what the ranks of a running job do: who computes, who waits, for whom and where"),
 ];
 
@@ -57,6 +58,7 @@ pub fn main(mut words: Vec<OsString>) -> Result<u8, String> {
         "cc" => wrapper::main(Language::C, words),
         "cxx" => wrapper::main(Language::Cxx, words),
         "fort" => wrapper::main(Language::Fortran, words),
+        "example" => example::main(&words),
         "status" => status(&words),
         "help" if !words.is_empty() => main(vec![words.remove(0), "--help".into()]),
         "help" | "--help" | "-h" => crate::say(&help()).map(|()| 0),

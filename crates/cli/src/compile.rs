@@ -38,6 +38,12 @@ impl Compiled {
     }
 }
 
+/// The endings of source files.
+pub const ENDINGS: [&str; 18] = [
+    "c", "cc", "cpp", "cxx", "C", "c++", "f", "for", "f77", "f90", "f95", "f03", "f08", "F", "F90", "F95",
+    "F03", "F08",
+];
+
 /// The language of a source file by its name; `None` for anything that is not one.
 pub fn language(path: &Path) -> Option<Language> {
     match path.extension()?.to_str()? {
@@ -269,6 +275,13 @@ fn scratch() -> std::io::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_ending_has_a_language() {
+        for ending in ENDINGS {
+            assert!(language(Path::new(&format!("a.{ending}"))).is_some(), "{ending}");
+        }
+    }
 
     #[test]
     fn a_fortran_source_depends_on_modules_beside_it_and_is_unknown_if_it_includes_files() {

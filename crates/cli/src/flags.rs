@@ -265,13 +265,11 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["timeout"],
-        effect: Effect::Job("SECONDS", |options, value| {
-            let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
-            let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
-            let _: () = options.timeout = Some(Duration::from_secs_f64(seconds));
+        effect: Effect::Job("TIME", |options, value| {
+            let _: () = options.timeout = Some(duration(value)?);
             Ok(())
         }),
-        help: "end the job after this time, with status 124",
+        help: "end the job after this time (seconds, or 500ms, 90s, 5m, 2h), with status 124",
     },
     Flag {
         names: &["on-hang"],
@@ -283,10 +281,8 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["hang-timeout"],
-        effect: Effect::Job("SECONDS", |options, value| {
-            let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
-            let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
-            let _: () = options.hang_timeout = Some(Duration::from_secs_f64(seconds));
+        effect: Effect::Job("TIME", |options, value| {
+            let _: () = options.hang_timeout = Some(duration(value)?);
             Ok(())
         }),
         help: "how long nothing may happen before that (default 10)",
@@ -492,6 +488,24 @@ fn number_of_ranks(text: &str) -> Result<u32, String> {
     ranks.ok_or(format!("\"{text}\", expected a number of ranks, at least 1"))
 }
 
+/// A time: a number of seconds, or a number with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let unit = match &text[end..] {
+        "ms" => Some(1e-3),
+        "" | "s" | "sec" => Some(1.0),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let seconds = unit.and_then(|unit| Some(text[..end].parse::<f64>().ok()? * unit));
+    let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| {
+        format!("\"{text}\", expected a time above 0: seconds, or a number with ms, s, m or h")
+    })
+}
+
 /// The text of `--help`.
 pub fn help(name: &str) -> String {
     let mut text = format!(
@@ -575,12 +589,21 @@ fn all() -> impl Iterator<Item = &'static Flag> {
 
 /// The known word that is most like this one, if one is.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let nearest = known.min_by_key(|known| distance(word, known));
-    nearest.filter(|known| distance(word, known) <= known.len().max(3) / 2)
+    alike(word, known, 1).pop()
+}
+
+/// The known words that are like this one, at most `count`, the most alike first.
+pub fn alike<'k>(word: &str, known: impl Iterator<Item = &'k str>, count: usize) -> Vec<&'k str> {
+    let mut found: Vec<_> = known.map(|known| (distance(word, known), known)).collect();
+    found.retain(|(distance, known)| *distance <= known.len().max(3) / 2);
+    // A stable order: what was listed first comes first.
+    found.sort_by_key(|(distance, _)| *distance);
+    found.truncate(count);
+    found.into_iter().map(|(_, known)| known).collect()
 }
 
 /// How many letters have to be changed, added or taken away to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
+pub fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], index + 1);
@@ -647,6 +670,28 @@ mod tests {
     }
 
     #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        for (text, milliseconds) in [
+            ("90", 90_000),
+            ("1.5", 1_500),
+            ("90s", 90_000),
+            ("1m", 60_000),
+            ("1.5min", 90_000),
+            ("2h", 7_200_000),
+            ("500ms", 500),
+        ] {
+            let options = parsed(&format!("--timeout {text} --hang-timeout {text} p")).unwrap();
+            let expected = Some(Duration::from_millis(milliseconds));
+            assert_eq!((options.timeout, options.hang_timeout), (expected, expected), "{text}");
+        }
+        for text in ["m", "1d", "1m30", "-1m", "0s", "inf", "nan", "1e300h", "s1"] {
+            let refused = parsed(&format!("--hang-timeout {text} p")).unwrap_err();
+            let expected = format!("--hang-timeout \"{text}\", expected a time above 0");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+    }
+
+    #[test]
     fn what_follows_the_program_is_the_program_s() {
         let options = parsed("-n 2 prog -n 5 --help").unwrap();
         assert_eq!(options.parts[0].command, ["prog", "-n", "5", "--help"]);
@@ -676,7 +721,10 @@ mod tests {
             ),
             ("--wait hurry p", "--wait \"hurry\", expected one of: adaptive spin sleep"),
             ("-n", "-n needs a value: N"),
-            ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
+            (
+                "--timeout -1 p",
+                "--timeout \"-1\", expected a time above 0: seconds, or a number with ms, s, m or h",
+            ),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),
             ("-x =3 p", "-x \"=3\", expected VAR or VAR=VALUE"),
             (

@@ -12,7 +12,7 @@ use crate::cache::Cache;
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
-use crate::{commands, compile, count, nodes, prefix};
+use crate::{advice, commands, compile, count, nodes, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
@@ -173,6 +173,11 @@ fn tell(options: &Options) {
     if wide && options.mode.is_some_and(|mode| mode != Mode::Process) {
         crate::warn("corelace: note: ranks that are threads or fibers are tied to one core each");
     }
+    if let [part] = options.parts.as_slice()
+        && let Some(note) = advice::on_order(part)
+    {
+        crate::warn(&format!("corelace: note: {note}"));
+    }
     for what in &options.ignored {
         crate::warn(&format!("corelace: note: {what}: ignored"));
     }
@@ -304,7 +309,8 @@ fn context(
                 path = Some(all);
             }
             let program = launch::find_program(name, path.as_deref(), directory.as_deref());
-            (program.map_err(|error| error.to_string())?, name.clone())
+            let advised = |error| advice::on(&error, directory.as_deref(), prefix.as_ref().ok());
+            (program.map_err(advised)?, name.clone())
         }
     };
     Ok(Context {

@@ -14,6 +14,7 @@ mod words;
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -473,7 +474,8 @@ fn compiler(language: Language, named: Option<String>) -> (OsString, Vec<OsStrin
     let mut words = value.split_whitespace().map(OsString::from);
     let program = words.next().unwrap_or_else(|| default.into());
     // A build system may well export CC=mpicc for our own benefit.
-    let own = Path::new(&program).file_name().is_some_and(|name| OWN.iter().any(|own| name == *own));
+    let name = Path::new(&program).file_name().unwrap_or_default();
+    let own = OWN.iter().any(|own| crate::tool(name.as_bytes()) == own.as_bytes());
     if own { (default.into(), Vec::new()) } else { (program, words.collect()) }
 }
 

@@ -5,3 +5,4 @@ mod common;
 mod compilers;
 mod hosts;
 mod jobs;
+mod names;
