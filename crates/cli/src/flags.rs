@@ -14,6 +14,8 @@ use launch::{Bind, Feed, Inherit, Map, Mode, OnHang, OutputStyle};
 use pmi::ChipStats;
 use runtime::Protocol;
 
+use crate::terminal;
+
 /// What was asked for on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -67,8 +69,8 @@ pub struct Options {
     pub check: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// What happens when nothing does.
-    pub on_hang: OnHang,
+    /// What happens when nothing does, if said.
+    pub on_hang: Option<OnHang>,
     /// After how long, if said.
     pub hang_timeout: Option<Duration>,
     /// Where the trace goes.
@@ -274,10 +276,11 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["on-hang"],
         effect: Effect::Job("report|abort|off", |options, value| {
-            let _: () = options.on_hang = value.parse()?;
+            let _: () = options.on_hang = Some(value.parse()?);
             Ok(())
         }),
-        help: "when every rank waits and nothing happens: say why, also end the job with status 125, or do not look (default report)",
+        help: "when every rank waits and nothing happens: say why, also end the job with status 125, or do not look (default abort if stderr \
+               is a terminal, else report)",
     },
     Flag {
         names: &["hang-timeout"],
@@ -506,41 +509,41 @@ fn duration(text: &str) -> Result<Duration, String> {
     })
 }
 
-/// The text of `--help`.
-pub fn help(name: &str) -> String {
-    let mut text = format!(
-        "Run a program on several ranks.\n\n\
-         Usage: {name} [FLAGS] PROGRAM [ARGUMENTS] [: [FLAGS] PROGRAM [ARGUMENTS]]...\n\n\
-         PROGRAM may be a C, C++ or Fortran source file: it is compiled first. Flags may be written with one dash or two.\n\n"
-    );
-    for flag in FLAGS {
-        text.push_str(&line(flag));
-    }
-    text.push_str("\nFlags of other launchers, with their usual meaning:\n\n");
-    for flag in foreign::FLAGS {
-        text.push_str(&line(flag));
-    }
-    text.push_str(
-        "\nThe exit status is the first non-zero one of a rank, 128 + N if a rank was killed by signal N, the code of\n\
-         MPI_Abort, 124 after a timeout, 127 if the job could not be started.\n\n\
-         Examples:\n  \
-         mpirun -n 4 ./ring            four processes\n  \
-         mpirun -n 4 ring.c            compiled first\n  \
-         mpirun -n 192 --ranks fiber ./ring\n  \
-         mpirun -n 16 --chip mppa256-andey --map scatter --stats ./ring\n  \
-         mpirun -n 1 ./server : -n 8 ./client\n",
-    );
-    text
+/// What `--help` puts together: a title and the first names of flags.
+const GROUPS: [(&str, &[&str]); 9] = [
+    ("What people need first", &["n", "ranks", "tag-output", "check", "timeout"]),
+    ("Programs and their surroundings", &["x", "wdir", "no-cache"]),
+    ("Ranks and cores", &["map", "bind", "stack"]),
+    ("Jobs that do not go on", &["on-hang", "hang-timeout"]),
+    ("What ranks do", &["trace", "trace-limit", "progress"]),
+    ("How messages travel", &["protocol", "wait", "profile"]),
+    ("Simulated chips", &["chip", "io", "on", "ipc", "multicast", "memory", "stats", "scale", "no-count"]),
+    ("Others", &["oversubscribe", "help", "version"]),
+    ("Flags of other launchers, with their usual meaning", &[]),
+];
+
+/// The titles of `--help` with their flags. Those of the last one are all that other launchers have.
+pub fn groups() -> Vec<(&'static str, Vec<Described>)> {
+    let named = |first: &&str| FLAGS.iter().find(|flag| flag.names[0] == *first).map(described);
+    let group = |(title, names): &(&'static str, &[&str])| match names {
+        [] => (*title, foreign::FLAGS.iter().map(described).collect()),
+        names => (*title, names.iter().filter_map(named).collect()),
+    };
+    GROUPS.iter().map(group).collect()
 }
 
-/// A line of `--help`.
-fn line(flag: &Flag) -> String {
-    let (names, value) = signature(flag);
-    format!("  {:<34} {}\n", names + &value, flag.help)
+/// A flag as users see it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its names, with their dashes.
+    pub names: Vec<String>,
+    /// What follows: nothing, ` VALUE` or `[=VALUE]`.
+    pub value: String,
+    /// What it does.
+    pub help: &'static str,
 }
 
-/// The names of a flag and its values.
-fn signature(flag: &Flag) -> (String, String) {
+fn described(flag: &Flag) -> Described {
     let value = match flag.effect {
         Effect::Switch(_) => String::new(),
         Effect::Choice(what, _) => format!("[={what}]"),
@@ -548,7 +551,53 @@ fn signature(flag: &Flag) -> (String, String) {
             format!(" {what}")
         }
     };
-    (flag.names.iter().map(|name| dashed(name)).collect::<Vec<_>>().join(", "), value)
+    Described { names: flag.names.iter().map(|name| dashed(name)).collect(), value, help: flag.help }
+}
+
+/// What a program may be, for `--help` and the manual.
+pub const PROGRAMS: &str = "PROGRAM may be a C, C++ or Fortran source file: it is compiled first. \
+                            Flags may be written with one dash or two, and their values as the next \
+                            word or after \"=\".";
+
+/// What the exit status says, for `--help` and the manual.
+pub const STATUS: &str = "The exit status is the first non-zero one of a rank, 128 + N if a rank was \
+                          killed by signal N, the code of MPI_Abort, 124 after a timeout, 125 if the \
+                          ranks of an ended job waited for each other, 127 if the job could not be \
+                          started.";
+
+/// Examples, for `--help` and the manual.
+pub const EXAMPLES: [(&str, &str); 5] = [
+    ("mpirun -n 4 ./ring", "four processes"),
+    ("mpirun -n 4 ring.c", "compiled first"),
+    ("mpirun -n 192 --ranks fiber ./ring", "192 ranks in one process"),
+    ("mpirun -n 16 --chip mppa256-andey --map scatter --stats ./ring", "on a simulated chip"),
+    ("mpirun -n 1 ./server : -n 8 ./client", "two programs in one job"),
+];
+
+/// The text of `--help` for a terminal of this width.
+pub fn help(name: &str, width: usize) -> String {
+    let mut text = format!(
+        "Run a program on several ranks.\n\n\
+         Usage: {name} [FLAGS] PROGRAM [ARGUMENTS] [: [FLAGS] PROGRAM [ARGUMENTS]]...\n\n"
+    );
+    let paragraph = |text: &mut String, said: &str| {
+        text.push_str(&terminal::lines(said, width).join("\n"));
+        text.push('\n');
+    };
+    paragraph(&mut text, PROGRAMS);
+    for (title, flags) in groups() {
+        text.push_str(&format!("\n{title}:\n\n"));
+        for flag in flags {
+            text.push_str(&terminal::row(&(flag.names.join(", ") + &flag.value), 26, flag.help, width));
+        }
+    }
+    text.push('\n');
+    paragraph(&mut text, STATUS);
+    text.push_str("\nExamples:\n\n");
+    for (line, what) in EXAMPLES {
+        text.push_str(&terminal::row(line, 40, what, width));
+    }
+    text
 }
 
 fn dashed(name: &str) -> String {
@@ -758,9 +807,34 @@ mod tests {
 
     #[test]
     fn help_lists_every_name_of_every_flag() {
-        let text = help("mpirun");
+        let text = help("mpirun", 80);
         for name in all().flat_map(|flag| flag.names) {
             assert!(text.contains(&dashed(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_flag_is_in_one_group_of_the_help_and_the_first_are_five() {
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let mut known: Vec<_> = FLAGS.iter().map(|flag| flag.names[0]).collect();
+        grouped.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(grouped, known);
+        assert_eq!(groups()[0].1.len(), 5);
+    }
+
+    #[test]
+    fn help_fits_into_the_terminal() {
+        let flags: Vec<_> = groups().into_iter().flat_map(|(_, flags)| flags).collect();
+        for width in [60, 80, 132] {
+            for line in help("mpirun", width).lines().filter(|line| line.len() > width) {
+                // Names and values are not torn; nothing else is too long.
+                let is_signature = |flag: &Described| line.trim() == flag.names.join(", ") + &flag.value;
+                let alone = flags.iter().any(is_signature)
+                    || EXAMPLES.iter().any(|(example, _)| line.trim() == *example)
+                    || line.starts_with("Usage: ");
+                assert!(alone, "{width}: {line}");
+            }
         }
     }
 }

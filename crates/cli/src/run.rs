@@ -1,6 +1,7 @@
 //! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs, or one on a simulated chip.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use launch::{Bind, Context, Feed, Job, Map, Mode, OnHang};
@@ -12,17 +13,17 @@ use crate::cache::Cache;
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
-use crate::{advice, commands, compile, count, nodes, prefix};
+use crate::{advice, commands, compile, count, nodes, prefix, terminal};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
     if words.is_empty() {
-        print!("{}", flags::help(name));
+        print!("{}", flags::help(name, terminal::width()));
         return Ok(2);
     }
     let options = flags::parse(words)?;
     if options.help {
-        print!("{}", flags::help(name));
+        print!("{}", flags::help(name, terminal::width()));
         return Ok(0);
     }
     if options.version {
@@ -141,7 +142,7 @@ fn job(
         stdin: options.stdin.unwrap_or(Feed::Rank(0)),
         report_exits: options.report_exits,
         timeout: options.timeout,
-        on_hang: options.on_hang,
+        on_hang: options.on_hang.unwrap_or_else(on_hang),
         hang_timeout: options.hang_timeout.unwrap_or(OnHang::TIMEOUT),
         helper: Some(prefix::executable()?),
         library,
@@ -150,6 +151,11 @@ fn job(
         chip,
     };
     Ok((job, tracing))
+}
+
+/// What happens to a job that hangs if nothing was said: a person who waits for a prompt gets one.
+fn on_hang() -> OnHang {
+    if std::io::stderr().is_terminal() { OnHang::Abort } else { OnHang::Report }
 }
 
 /// Notes about what was asked for, and where it will run.
