@@ -17,6 +17,7 @@ pub mod count;
 mod example;
 pub mod flags;
 mod link;
+mod manual;
 mod nodes;
 pub mod prefix;
 pub mod profile;
@@ -32,6 +33,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use commands::{OF_THE_LABORATORY, is_of_the_laboratory};
+pub use manual::DESCRIBE;
 pub use tracing::bytes;
 
 /// The status of a launcher that could not start a job, as of a shell that cannot start a command.

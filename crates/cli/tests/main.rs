@@ -3,6 +3,7 @@
 mod cache;
 mod common;
 mod compilers;
+mod completions;
 mod hosts;
 mod jobs;
 mod names;
