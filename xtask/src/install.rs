@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assemble::Parts;
-use assemble::files::{copy, link, run};
+use assemble::files::{copy, link};
 
 use crate::test;
 use crate::workspace::{self, Outcome};
@@ -91,7 +91,7 @@ pub fn install(prefix: &Path, build: Build) -> Outcome {
     }
     // Completions and pages of the manual come from the tools themselves.
     let mut share = Command::new(bin.join("corelace"));
-    run(share.env_remove("CORELACE_PREFIX").arg("__share").arg(prefix.join("share")))?;
+    workspace::run(share.env_remove("CORELACE_PREFIX").arg("__share").arg(prefix.join("share")))?;
     fortran::modules(&bin.join("mpifort"))
 }
 
