@@ -30,6 +30,8 @@ fn a_job_of_each_kind_of_ranks_is_tried() {
     for line in ["ok    job of processes", "ok    job of threads", "ok    job of fibers"] {
         assert!(ended.stdout.contains(line), "{line}: {ended}");
     }
+    let verdict = ended.stdout.lines().last().expect("a last line");
+    assert!(verdict.starts_with("MPI programs run on this machine"), "{ended}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::job::{Ended, Job, Running};
-use crate::support::{MODES, corelace, mpirun, on, program, scratch, side_by_side, started_by};
+use crate::support::{MODES, corelace, mpirun, on, program, scratch, side_by_side, started_by, tool};
 
 /// What `hangs.c` does, and what has to be said of it. The reports of fibers come at once and have another first line.
 const KINDS: &[(&str, &[&str])] = &[
@@ -173,6 +173,21 @@ fn a_hang_is_told_once_and_the_job_goes_on_unless_it_is_to_end() {
     let jobs = ["process", "thread"].map(|mode| hanging(mode, "tag", &["--timeout", "8"]).start());
     jobs.iter().for_each(|job| told_once(job.wait(), &["which nobody receives"]));
     unwatched.wait().expect_code(124);
+}
+
+#[test]
+fn on_a_terminal_a_job_that_hangs_is_ended_unless_it_is_to_go_on() {
+    let on_a_terminal = |flags: &str| {
+        let (mpirun, program) = (tool("mpirun"), program("hangs.c"));
+        let line = format!("{} -n 3 {flags} {} tag", mpirun.get_program().display(), program.display());
+        let mut script = Command::new("script");
+        script.args(["-qec", &line, "/dev/null"]);
+        Job::of(script).run()
+    };
+    let ended = on_a_terminal("--hang-timeout 1").expect_code(125);
+    assert!(ended.stdout.contains("the job is ended (--on-hang abort, the default on a terminal"), "{ended}");
+    let ended = on_a_terminal("--hang-timeout 1 --on-hang report --timeout 8").expect_code(124);
+    assert!(ended.stdout.contains("the job goes on"), "{ended}");
 }
 
 #[test]

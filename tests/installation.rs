@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::job::{Ended, Job};
-use crate::support::{compile, mpirun, on, prefix, program, root, scratch, succeed, tool};
+use crate::support::{compile, debian, mpirun, on, prefix, program, root, scratch, succeed, tool};
 
 fn ring(name: &str) -> PathBuf {
     root().join("examples").join(name)
@@ -204,4 +204,52 @@ fn a_job_needs_no_environment() {
     bare.arg(program("moments.c"));
     // It starts, and complains of its missing argument.
     Job::of(bare).run().expect_code(98).expect_said(&["unknown moment"]);
+}
+
+#[test]
+fn examples_are_installed_and_run_from_where_they_are_and_as_copies() {
+    let ring = succeed({
+        let mut ask = tool("corelace");
+        ask.args(["example", "ring"]);
+        ask
+    });
+    expect_ring(mpirun(["-n", "3", ring.trim()]).run());
+    let place = scratch("example");
+    let made = succeed({
+        let mut copy = tool("corelace");
+        copy.args(["example", "mutual_receive", "-o"]).arg(&place);
+        copy
+    });
+    assert!(made.contains("deadlocks/mutual_receive.c") && made.contains("wrong.h"), "{made}");
+    let copied = place.join("deadlocks/mutual_receive.c");
+    let job = mpirun(["-n", "2", "--hang-timeout", "500ms", "--on-hang", "abort"]).argument(copied).run();
+    job.expect_code(125).expect_said(&["wait for each other"]);
+}
+
+#[test]
+fn pages_of_the_manual_and_completions_are_installed_and_well_formed() {
+    let share = prefix().join("share");
+    let groff = debian("groff");
+    let page = |name: &str| {
+        // Whatever the formatter warns of is a mistake.
+        let mut format = command(groff, &["-man", "-Tutf8", "-ww", "-P-cbou"]);
+        format.arg(share.join("man/man1").join(name));
+        let formatted = Job::of(format).run().expect_success();
+        assert_eq!(formatted.stderr, "", "{name}");
+        formatted.stdout
+    };
+    let (mpirun, corelace) = (page("mpirun.1"), page("corelace.1"));
+    for said in ["mpirun - run a program", "--ranks process|thread|fiber", "EXIT STATUS"] {
+        assert!(mpirun.contains(said), "{said}: {mpirun}");
+    }
+    // The laboratory's commands come with their flags.
+    for said in ["sweep", "--vary", "doctor", "--quick"] {
+        assert!(corelace.contains(said), "{said}: {corelace}");
+    }
+    for name in ["mpicc.1", "mpicxx.1", "mpifort.1"] {
+        assert!(page(name).contains("-showme"), "{name}");
+    }
+    for name in ["bash-completion/completions/mpirun", "zsh/site-functions/_corelace"] {
+        assert!(fs::read_to_string(share.join(name)).expect(name).contains("--hang-timeout"), "{name}");
+    }
 }

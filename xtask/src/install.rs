@@ -8,6 +8,7 @@ mod fortran;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use assemble::Parts;
 use assemble::files::{copy, link};
@@ -88,6 +89,9 @@ pub fn install(prefix: &Path, build: Build) -> Outcome {
         let directory = if *part == bindings.archive { lib.clone() } else { lib.join("corelace/fortran") };
         copy(part, &directory.join(name), 0o644)?;
     }
+    // Completions and pages of the manual come from the tools themselves.
+    let mut share = Command::new(bin.join("corelace"));
+    workspace::run(share.env_remove("CORELACE_PREFIX").arg("__share").arg(prefix.join("share")))?;
     fortran::modules(&bin.join("mpifort"))
 }
 

@@ -8,6 +8,7 @@
 
 pub mod files;
 pub mod library;
+mod share;
 pub mod shim;
 
 use std::fs;
@@ -84,6 +85,7 @@ pub fn make(parts: &Parts<'_>, prefix: &Path) -> Outcome {
     for archive in &archives {
         copy(archive, &lib.join(archive.file_name().expect("made with a name")), 0o644)?;
     }
+    share::install(parts.root, prefix)?;
     let description = PKG_CONFIG.replace("@VERSION@", env!("CARGO_PKG_VERSION"));
     for package in PACKAGES {
         files::replace(&lib.join(format!("pkgconfig/{package}.pc")), description.as_bytes())?;

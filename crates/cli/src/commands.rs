@@ -7,17 +7,19 @@ use std::process::Command;
 
 use crate::flags::nearest;
 use crate::wrapper::{self, Language};
-use crate::{BUILD, prefix, run};
+use crate::{BUILD, example, manual, prefix, run};
 
 /// A command, and what `corelace --help` says of it.
 pub type Listed = (&'static str, &'static str);
 
 /// What this executable does itself.
-const OWN: [Listed; 5] = [
+const OWN: [Listed; 7] = [
     ("run", "Run a program, or a C, C++ or Fortran file, on several ranks (the same as mpirun)"),
     ("cc", "Compile C as mpicc does"),
     ("cxx", "Compile C++ as mpicxx does"),
     ("fort", "Compile Fortran as mpifort does"),
+    ("example", "List the programs that come with the installation, print where one is, or copy it"),
+    ("completions", "Print what makes a shell complete commands and flags: bash, zsh or fish"),
     ("status", "Show what the ranks of a running job do: who computes, who waits, for whom and where"),
 ];
 
@@ -57,6 +59,12 @@ pub fn main(mut words: Vec<OsString>) -> Result<u8, String> {
         "cc" => wrapper::main(Language::C, words),
         "cxx" => wrapper::main(Language::Cxx, words),
         "fort" => wrapper::main(Language::Fortran, words),
+        "example" => example::main(&words),
+        "completions" => manual::completions(&words),
+        manual::SHARE => match words.as_slice() {
+            [directory] => manual::share(Path::new(directory)),
+            _ => Err(unusable(&name, &words)),
+        },
         "status" => status(&words),
         "help" if !words.is_empty() => main(vec![words.remove(0), "--help".into()]),
         "help" | "--help" | "-h" => crate::say(&help()).map(|()| 0),
@@ -77,13 +85,18 @@ pub fn main(mut words: Vec<OsString>) -> Result<u8, String> {
             Err(format!("cannot start {}: {error}", laboratory.display()))
         }
         name => {
-            let known = OWN.iter().chain(&OF_THE_LABORATORY).map(|(name, _)| *name);
+            let known = all().map(|(name, _)| name);
             let meant = nearest(name, known).map(|it| format!("; did you mean \"{it}\"?"));
             let meant = meant.unwrap_or_else(|| " (`corelace --help` lists them)".to_owned());
             crate::warn(&format!("corelace: there is no command \"{name}\"{meant}"));
             Ok(2)
         }
     }
+}
+
+/// All commands.
+pub(crate) fn all() -> impl Iterator<Item = Listed> {
+    OWN.into_iter().chain(OF_THE_LABORATORY)
 }
 
 /// Whether a command of this name is in the laboratory.
@@ -104,7 +117,7 @@ fn help() -> String {
     for (title, commands) in groups {
         text.push_str(&format!("\n{title}:\n"));
         for (name, what) in commands {
-            text.push_str(&format!("  {name:<10} {what}\n"));
+            text.push_str(&format!("  {name:<12} {what}\n"));
         }
     }
     text + "\n`corelace COMMAND --help` says more.\n"

@@ -14,6 +14,8 @@ use launch::{Bind, Feed, Inherit, Map, Mode, OnHang, OutputStyle};
 use pmi::ChipStats;
 use runtime::Protocol;
 
+use crate::terminal;
+
 /// What was asked for on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -67,8 +69,8 @@ pub struct Options {
     pub check: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// What happens when nothing does.
-    pub on_hang: OnHang,
+    /// What happens when nothing does, if said.
+    pub on_hang: Option<OnHang>,
     /// After how long, if said.
     pub hang_timeout: Option<Duration>,
     /// Where the trace goes.
@@ -79,6 +81,8 @@ pub struct Options {
     pub progress: bool,
     /// What was said about a simulated chip.
     pub chip: ChipOptions,
+    /// Whether a source file is compiled even if the cache has its program.
+    pub uncached: bool,
     /// The programs, separated by `:`.
     pub parts: Vec<Part>,
 }
@@ -263,28 +267,25 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["timeout"],
-        effect: Effect::Job("SECONDS", |options, value| {
-            let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
-            let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
-            let _: () = options.timeout = Some(Duration::from_secs_f64(seconds));
+        effect: Effect::Job("TIME", |options, value| {
+            let _: () = options.timeout = Some(duration(value)?);
             Ok(())
         }),
-        help: "end the job after this time, with status 124",
+        help: "end the job after this time (seconds, or 500ms, 90s, 5m, 2h), with status 124",
     },
     Flag {
         names: &["on-hang"],
         effect: Effect::Job("report|abort|off", |options, value| {
-            let _: () = options.on_hang = value.parse()?;
+            let _: () = options.on_hang = Some(value.parse()?);
             Ok(())
         }),
-        help: "when every rank waits and nothing happens: say why, also end the job with status 125, or do not look (default report)",
+        help: "when every rank waits and nothing happens: say why, also end the job with status 125, or do not look (default abort if stderr \
+               is a terminal, else report)",
     },
     Flag {
         names: &["hang-timeout"],
-        effect: Effect::Job("SECONDS", |options, value| {
-            let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
-            let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
-            let _: () = options.hang_timeout = Some(Duration::from_secs_f64(seconds));
+        effect: Effect::Job("TIME", |options, value| {
+            let _: () = options.hang_timeout = Some(duration(value)?);
             Ok(())
         }),
         help: "how long nothing may happen before that (default 10)",
@@ -312,6 +313,11 @@ const FLAGS: &[Flag] = &[
         names: &["progress"],
         effect: Effect::Switch(|options| options.progress = true),
         help: "show on one line what the ranks do and how much they send",
+    },
+    Flag {
+        names: &["no-cache"],
+        effect: Effect::Switch(|options| options.uncached = true),
+        help: "compile a source file again, and do not keep the program (as CORELACE_CACHE=off)",
     },
     Flag {
         names: &["chip"],
@@ -485,41 +491,59 @@ fn number_of_ranks(text: &str) -> Result<u32, String> {
     ranks.ok_or(format!("\"{text}\", expected a number of ranks, at least 1"))
 }
 
-/// The text of `--help`.
-pub fn help(name: &str) -> String {
-    let mut text = format!(
-        "Run a program on several ranks.\n\n\
-         Usage: {name} [FLAGS] PROGRAM [ARGUMENTS] [: [FLAGS] PROGRAM [ARGUMENTS]]...\n\n\
-         PROGRAM may be a C, C++ or Fortran source file: it is compiled first. Flags may be written with one dash or two.\n\n"
-    );
-    for flag in FLAGS {
-        text.push_str(&line(flag));
-    }
-    text.push_str("\nFlags of other launchers, with their usual meaning:\n\n");
-    for flag in foreign::FLAGS {
-        text.push_str(&line(flag));
-    }
-    text.push_str(
-        "\nThe exit status is the first non-zero one of a rank, 128 + N if a rank was killed by signal N, the code of\n\
-         MPI_Abort, 124 after a timeout, 127 if the job could not be started.\n\n\
-         Examples:\n  \
-         mpirun -n 4 ./ring            four processes\n  \
-         mpirun -n 4 ring.c            compiled first\n  \
-         mpirun -n 192 --ranks fiber ./ring\n  \
-         mpirun -n 16 --chip mppa256-andey --map scatter --stats ./ring\n  \
-         mpirun -n 1 ./server : -n 8 ./client\n",
-    );
-    text
+/// A time: a number of seconds, or a number with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let unit = match &text[end..] {
+        "ms" => Some(1e-3),
+        "" | "s" | "sec" => Some(1.0),
+        "m" | "min" => Some(60.0),
+        "h" => Some(3600.0),
+        _ => None,
+    };
+    let seconds = unit.and_then(|unit| Some(text[..end].parse::<f64>().ok()? * unit));
+    let seconds = seconds.filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.filter(|time| !time.is_zero()).ok_or_else(|| {
+        format!("\"{text}\", expected a time above 0: seconds, or a number with ms, s, m or h")
+    })
 }
 
-/// A line of `--help`.
-fn line(flag: &Flag) -> String {
-    let (names, value) = signature(flag);
-    format!("  {:<34} {}\n", names + &value, flag.help)
+/// What `--help` puts together: a title and the first names of flags.
+const GROUPS: [(&str, &[&str]); 9] = [
+    ("What people need first", &["n", "ranks", "tag-output", "check", "timeout"]),
+    ("Programs and their surroundings", &["x", "wdir", "no-cache"]),
+    ("Ranks and cores", &["map", "bind", "stack"]),
+    ("Jobs that do not go on", &["on-hang", "hang-timeout"]),
+    ("What ranks do", &["trace", "trace-limit", "progress"]),
+    ("How messages travel", &["protocol", "wait", "profile"]),
+    ("Simulated chips", &["chip", "io", "on", "ipc", "multicast", "memory", "stats", "scale", "no-count"]),
+    ("Others", &["oversubscribe", "help", "version"]),
+    ("Flags of other launchers, with their usual meaning", &[]),
+];
+
+/// The titles of `--help` with their flags. Those of the last one are all that other launchers have.
+pub fn groups() -> Vec<(&'static str, Vec<Described>)> {
+    let named = |first: &&str| FLAGS.iter().find(|flag| flag.names[0] == *first).map(described);
+    let group = |(title, names): &(&'static str, &[&str])| match names {
+        [] => (*title, foreign::FLAGS.iter().map(described).collect()),
+        names => (*title, names.iter().filter_map(named).collect()),
+    };
+    GROUPS.iter().map(group).collect()
 }
 
-/// The names of a flag and its values.
-fn signature(flag: &Flag) -> (String, String) {
+/// A flag as users see it.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Its names, with their dashes.
+    pub names: Vec<String>,
+    /// What follows: nothing, ` VALUE` or `[=VALUE]`.
+    pub value: String,
+    /// What it does.
+    pub help: &'static str,
+}
+
+fn described(flag: &Flag) -> Described {
     let value = match flag.effect {
         Effect::Switch(_) => String::new(),
         Effect::Choice(what, _) => format!("[={what}]"),
@@ -527,7 +551,53 @@ fn signature(flag: &Flag) -> (String, String) {
             format!(" {what}")
         }
     };
-    (flag.names.iter().map(|name| dashed(name)).collect::<Vec<_>>().join(", "), value)
+    Described { names: flag.names.iter().map(|name| dashed(name)).collect(), value, help: flag.help }
+}
+
+/// What a program may be, for `--help` and the manual.
+pub const PROGRAMS: &str = "PROGRAM may be a C, C++ or Fortran source file: it is compiled first. \
+                            Flags may be written with one dash or two, and their values as the next \
+                            word or after \"=\".";
+
+/// What the exit status says, for `--help` and the manual.
+pub const STATUS: &str = "The exit status is the first non-zero one of a rank, 128 + N if a rank was \
+                          killed by signal N, the code of MPI_Abort, 124 after a timeout, 125 if the \
+                          ranks of an ended job waited for each other, 127 if the job could not be \
+                          started.";
+
+/// Examples, for `--help` and the manual.
+pub const EXAMPLES: [(&str, &str); 5] = [
+    ("mpirun -n 4 ./ring", "four processes"),
+    ("mpirun -n 4 ring.c", "compiled first"),
+    ("mpirun -n 192 --ranks fiber ./ring", "192 ranks in one process"),
+    ("mpirun -n 16 --chip mppa256-andey --map scatter --stats ./ring", "on a simulated chip"),
+    ("mpirun -n 1 ./server : -n 8 ./client", "two programs in one job"),
+];
+
+/// The text of `--help` for a terminal of this width.
+pub fn help(name: &str, width: usize) -> String {
+    let mut text = format!(
+        "Run a program on several ranks.\n\n\
+         Usage: {name} [FLAGS] PROGRAM [ARGUMENTS] [: [FLAGS] PROGRAM [ARGUMENTS]]...\n\n"
+    );
+    let paragraph = |text: &mut String, said: &str| {
+        text.push_str(&terminal::lines(said, width).join("\n"));
+        text.push('\n');
+    };
+    paragraph(&mut text, PROGRAMS);
+    for (title, flags) in groups() {
+        text.push_str(&format!("\n{title}:\n\n"));
+        for flag in flags {
+            text.push_str(&terminal::row(&(flag.names.join(", ") + &flag.value), 26, flag.help, width));
+        }
+    }
+    text.push('\n');
+    paragraph(&mut text, STATUS);
+    text.push_str("\nExamples:\n\n");
+    for (line, what) in EXAMPLES {
+        text.push_str(&terminal::row(line, 40, what, width));
+    }
+    text
 }
 
 fn dashed(name: &str) -> String {
@@ -568,12 +638,21 @@ fn all() -> impl Iterator<Item = &'static Flag> {
 
 /// The known word that is most like this one, if one is.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let nearest = known.min_by_key(|known| distance(word, known));
-    nearest.filter(|known| distance(word, known) <= known.len().max(3) / 2)
+    alike(word, known, 1).pop()
+}
+
+/// The known words that are like this one, at most `count`, the most alike first.
+pub fn alike<'k>(word: &str, known: impl Iterator<Item = &'k str>, count: usize) -> Vec<&'k str> {
+    let mut found: Vec<_> = known.map(|known| (distance(word, known), known)).collect();
+    found.retain(|(distance, known)| *distance <= known.len().max(3) / 2);
+    // A stable order: what was listed first comes first.
+    found.sort_by_key(|(distance, _)| *distance);
+    found.truncate(count);
+    found.into_iter().map(|(_, known)| known).collect()
 }
 
 /// How many letters have to be changed, added or taken away to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
+pub fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], index + 1);
@@ -640,6 +719,28 @@ mod tests {
     }
 
     #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        for (text, milliseconds) in [
+            ("90", 90_000),
+            ("1.5", 1_500),
+            ("90s", 90_000),
+            ("1m", 60_000),
+            ("1.5min", 90_000),
+            ("2h", 7_200_000),
+            ("500ms", 500),
+        ] {
+            let options = parsed(&format!("--timeout {text} --hang-timeout {text} p")).unwrap();
+            let expected = Some(Duration::from_millis(milliseconds));
+            assert_eq!((options.timeout, options.hang_timeout), (expected, expected), "{text}");
+        }
+        for text in ["m", "1d", "1m30", "-1m", "0s", "inf", "nan", "1e300h", "s1"] {
+            let refused = parsed(&format!("--hang-timeout {text} p")).unwrap_err();
+            let expected = format!("--hang-timeout \"{text}\", expected a time above 0");
+            assert!(refused.starts_with(&expected), "{refused}");
+        }
+    }
+
+    #[test]
     fn what_follows_the_program_is_the_program_s() {
         let options = parsed("-n 2 prog -n 5 --help").unwrap();
         assert_eq!(options.parts[0].command, ["prog", "-n", "5", "--help"]);
@@ -669,7 +770,10 @@ mod tests {
             ),
             ("--wait hurry p", "--wait \"hurry\", expected one of: adaptive spin sleep"),
             ("-n", "-n needs a value: N"),
-            ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
+            (
+                "--timeout -1 p",
+                "--timeout \"-1\", expected a time above 0: seconds, or a number with ms, s, m or h",
+            ),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),
             ("-x =3 p", "-x \"=3\", expected VAR or VAR=VALUE"),
             (
@@ -703,9 +807,34 @@ mod tests {
 
     #[test]
     fn help_lists_every_name_of_every_flag() {
-        let text = help("mpirun");
+        let text = help("mpirun", 80);
         for name in all().flat_map(|flag| flag.names) {
             assert!(text.contains(&dashed(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_flag_is_in_one_group_of_the_help_and_the_first_are_five() {
+        let mut grouped: Vec<_> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let mut known: Vec<_> = FLAGS.iter().map(|flag| flag.names[0]).collect();
+        grouped.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(grouped, known);
+        assert_eq!(groups()[0].1.len(), 5);
+    }
+
+    #[test]
+    fn help_fits_into_the_terminal() {
+        let flags: Vec<_> = groups().into_iter().flat_map(|(_, flags)| flags).collect();
+        for width in [60, 80, 132] {
+            for line in help("mpirun", width).lines().filter(|line| line.len() > width) {
+                // Names and values are not torn; nothing else is too long.
+                let is_signature = |flag: &Described| line.trim() == flag.names.join(", ") + &flag.value;
+                let alone = flags.iter().any(is_signature)
+                    || EXAMPLES.iter().any(|(example, _)| line.trim() == *example)
+                    || line.starts_with("Usage: ");
+                assert!(alone, "{width}: {line}");
+            }
         }
     }
 }

@@ -9,16 +9,21 @@
 //! the laboratory, which `corelace` becomes when it is asked for one of them.
 #![forbid(unsafe_code)]
 
+mod advice;
+pub mod cache;
 mod commands;
 pub mod compile;
 pub mod count;
+mod example;
 pub mod flags;
 mod link;
+mod manual;
 mod nodes;
 pub mod prefix;
 pub mod profile;
 mod run;
 pub mod surroundings;
+pub mod terminal;
 mod tracing;
 pub mod wrapper;
 
@@ -28,6 +33,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use commands::{OF_THE_LABORATORY, is_of_the_laboratory};
+pub use manual::DESCRIBE;
 pub use tracing::bytes;
 
 /// The status of a launcher that could not start a job, as of a shell that cannot start a command.
@@ -55,13 +61,20 @@ pub fn warn(text: &str) {
     eprintln!("{}", pmi::visible(text));
 }
 
+/// The tool that is called by a name, which may have a suffix: several MPIs beside each other are
+/// told apart by `mpirun.corelace` and `mpirun.openmpi`.
+pub(crate) fn tool(name: &[u8]) -> &[u8] {
+    let end = name.iter().position(|byte| *byte == b'.').filter(|_| name.starts_with(b"mpi"));
+    &name[..end.unwrap_or(name.len())]
+}
+
 /// Does what the name and the words of this process ask for.
 pub fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();
     let name = Path::new(&name).file_name().unwrap_or_default();
     let words: Vec<OsString> = words.collect();
-    let result = match name.as_bytes() {
+    let result = match tool(name.as_bytes()) {
         b"mpirun" | b"mpiexec" => run::main("mpirun", words),
         b"mpicc" => wrapper::main(wrapper::Language::C, words),
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, words),

@@ -32,6 +32,11 @@ impl Prefix {
         self.root.join("include")
     }
 
+    /// The directory of what is there to read: examples and exercises.
+    pub fn share(&self) -> PathBuf {
+        self.root.join("share/corelace")
+    }
+
     /// The directory of libraries.
     pub fn lib(&self) -> PathBuf {
         self.root.join("lib")

@@ -1,6 +1,7 @@
 //! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs, or one on a simulated chip.
 
 use std::ffi::{CString, OsStr, OsString};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use launch::{Bind, Context, Feed, Job, Map, Mode, OnHang};
@@ -8,20 +9,21 @@ use pmi::HostChip;
 use sim::Chip;
 use sim::chip::Description;
 
+use crate::cache::Cache;
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::profile::Profile;
 use crate::tracing::{Subject, Tracing};
-use crate::{commands, compile, count, nodes, prefix};
+use crate::{advice, commands, compile, count, nodes, prefix, terminal};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
     if words.is_empty() {
-        print!("{}", flags::help(name));
+        print!("{}", flags::help(name, terminal::width()));
         return Ok(2);
     }
     let options = flags::parse(words)?;
     if options.help {
-        print!("{}", flags::help(name));
+        print!("{}", flags::help(name, terminal::width()));
         return Ok(0);
     }
     if options.version {
@@ -84,11 +86,16 @@ fn job(
         let variables = profile.environment(mode == Mode::Process, |name| std::env::var_os(name).is_some());
         options.environment.splice(0..0, variables);
     }
+    let compilation = compile::Settings {
+        counted,
+        quiet: options.quiet,
+        cache: if options.uncached { None } else { Cache::of_the_user() },
+    };
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
-        let mut context = context(part, &prefix, counted, compiled)?;
+        let mut context = context(part, &prefix, &compilation, compiled)?;
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
@@ -135,7 +142,7 @@ fn job(
         stdin: options.stdin.unwrap_or(Feed::Rank(0)),
         report_exits: options.report_exits,
         timeout: options.timeout,
-        on_hang: options.on_hang,
+        on_hang: options.on_hang.unwrap_or_else(on_hang),
         hang_timeout: options.hang_timeout.unwrap_or(OnHang::TIMEOUT),
         helper: Some(prefix::executable()?),
         library,
@@ -144,6 +151,11 @@ fn job(
         chip,
     };
     Ok((job, tracing))
+}
+
+/// What happens to a job that hangs if nothing was said: a person who waits for a prompt gets one.
+fn on_hang() -> OnHang {
+    if std::io::stderr().is_terminal() { OnHang::Abort } else { OnHang::Report }
 }
 
 /// Notes about what was asked for, and where it will run.
@@ -166,6 +178,11 @@ fn tell(options: &Options) {
         matches!(options.bind, Some(Bind::L3 | Bind::Numa | Bind::Socket)) || options.cores_a_rank.is_some();
     if wide && options.mode.is_some_and(|mode| mode != Mode::Process) {
         crate::warn("corelace: note: ranks that are threads or fibers are tied to one core each");
+    }
+    if let [part] = options.parts.as_slice()
+        && let Some(note) = advice::on_order(part)
+    {
+        crate::warn(&format!("corelace: note: {note}"));
     }
     for what in &options.ignored {
         crate::warn(&format!("corelace: note: {what}: ignored"));
@@ -260,7 +277,7 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
 fn context(
     part: &Part,
     prefix: &Result<prefix::Prefix, String>,
-    counted: bool,
+    compilation: &compile::Settings,
     compiled: &mut Vec<compile::Compiled>,
 ) -> Result<Context, String> {
     let (name, arguments) = part.command.split_first().expect("the parser refuses an empty command");
@@ -282,7 +299,7 @@ fn context(
     let (program, name) = match compile::language(source) {
         Some(language) if source.exists() => {
             let prefix = prefix.as_ref().map_err(Clone::clone)?;
-            let built = compile::compile(language, source, prefix, counted)?;
+            let built = compile::compile(language, source, prefix, compilation)?;
             let program = built.path();
             compiled.push(built);
             (program, source.with_extension("").into_os_string())
@@ -298,7 +315,8 @@ fn context(
                 path = Some(all);
             }
             let program = launch::find_program(name, path.as_deref(), directory.as_deref());
-            (program.map_err(|error| error.to_string())?, name.clone())
+            let advised = |error| advice::on(&error, directory.as_deref(), prefix.as_ref().ok());
+            (program.map_err(advised)?, name.clone())
         }
     };
     Ok(Context {

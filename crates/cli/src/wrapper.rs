@@ -14,12 +14,13 @@ mod words;
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::prefix::{self, Prefix};
-use crate::{count, link};
+use crate::{count, link, terminal};
 pub(crate) use words::expand;
 use words::{Query, Stage, analyse};
 
@@ -39,7 +40,7 @@ pub enum Language {
 
 impl Language {
     /// Of the wrapper and of the language.
-    fn names(self) -> (&'static str, &'static str) {
+    pub(crate) fn names(self) -> (&'static str, &'static str) {
         match self {
             Language::C => ("mpicc", "C"),
             Language::Cxx => ("mpicxx", "C++"),
@@ -48,22 +49,30 @@ impl Language {
     }
 }
 
-const HELP: &str = "\
-usage: {name} [what the compiler takes]
+/// Words of the wrappers' own, and what they mean.
+pub(crate) const WORDS: [(&str, &str); 7] = [
+    ("-cc=NAME, -cxx=NAME, -fc=NAME", "call this compiler"),
+    (
+        "--count",
+        "count what the program computes, for runs on a chip (x86-64; needs no vectors, so hosts run it slower)",
+    ),
+    (
+        "-mpi-strict",
+        "only the names of the standard ABI: no MPI_Fint and f2c, nothing of MPI-1 (or CORELACE_STRICT=1)",
+    ),
+    ("-show, -showme", "print the command instead of running it"),
+    ("-showme:WHAT", "print a part: compile, link, incdirs, libdirs, libs, command, version, help"),
+    ("-compile-info, -link-info", "print the command that compiles, or that links"),
+    ("-help", "this; --help is the compiler's"),
+];
 
-Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++, FC for Fortran), else cc (c++,
-gfortran). Words of its own:
-
-  -cc=NAME, -cxx=NAME, -fc=NAME
-                          call this compiler
-  --count                 count what the program computes, for runs on a chip (x86-64; needs no vectors, so hosts run it slower)
-  -mpi-strict             only the names of the standard ABI: no MPI_Fint and f2c, nothing of MPI-1 (or CORELACE_STRICT=1)
-  -show, -showme          print the command instead of running it
-  -showme:WHAT            print a part: compile, link, incdirs, libdirs, libs, command, version, help
-  -compile-info, -link-info
-                          print the command that compiles, or that links
-  -help                   this; --help is the compiler's
-";
+fn help(name: &str, width: usize) -> String {
+    let about = "Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++, FC for \
+                 Fortran), else cc (c++, gfortran). Words of its own:";
+    let rows = WORDS.map(|(words, meaning)| terminal::row(words, 26, meaning, width));
+    let about = terminal::lines(about, width).join("\n");
+    format!("usage: {name} [what the compiler takes]\n\n{about}\n\n{}", rows.concat())
+}
 
 /// `mpicc WORDS…`. Does not return if the compiler can simply take this process's place.
 pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
@@ -83,6 +92,13 @@ pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
     let (toolchain, words) = Toolchain::asked_for(language, words)?;
     toolchain.prepared(prefix)?.build(words, prefix)
+}
+
+/// Which compiler would be called, and which version of it that is; `None` if it does not say.
+pub(crate) fn identity(language: Language) -> Option<String> {
+    let (toolchain, _) = Toolchain::asked_for(language, Vec::new()).ok()?;
+    let version = toolchain.answer(&["--version"])?;
+    Some(format!("{:?} {:?} {version}", toolchain.program, toolchain.first))
 }
 
 /// A compiler and what is known of it.
@@ -407,7 +423,7 @@ fn answer(query: Query, toolchain: Toolchain, words: Vec<OsString>) -> Result<u8
             return Ok(0);
         }
         Query::Help => {
-            print!("{}", HELP.replace("{name}", toolchain.language.names().0));
+            print!("{}", help(toolchain.language.names().0, terminal::width()));
             return Ok(0);
         }
     };
@@ -453,7 +469,7 @@ pub(crate) fn flags(key: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// What this wrapper is called by.
-const OWN: [&str; 7] = ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90"];
+pub(crate) const NAMES: [&str; 7] = ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpifort", "mpif77", "mpif90"];
 
 /// The compiler that was named, else that of the environment, else the system's.
 fn compiler(language: Language, named: Option<String>) -> (OsString, Vec<OsString>) {
@@ -466,7 +482,8 @@ fn compiler(language: Language, named: Option<String>) -> (OsString, Vec<OsStrin
     let mut words = value.split_whitespace().map(OsString::from);
     let program = words.next().unwrap_or_else(|| default.into());
     // A build system may well export CC=mpicc for our own benefit.
-    let own = Path::new(&program).file_name().is_some_and(|name| OWN.iter().any(|own| name == *own));
+    let name = Path::new(&program).file_name().unwrap_or_default();
+    let own = NAMES.iter().any(|own| crate::tool(name.as_bytes()) == own.as_bytes());
     if own { (default.into(), Vec::new()) } else { (program, words.collect()) }
 }
 

@@ -5,12 +5,14 @@
 //! | `kernel` | system calls that ranks and launcher use, and switches that change them |
 //! | `limits` | `ulimit` and control groups, and how many ranks they allow |
 //! | `jobs` | a small job of each kind of ranks |
+//! | `neighbours` | the commands of the user's path, other MPIs, Python |
 //!
 //! Invariant: nothing is changed and nothing is left behind; every probe either measures or says that it could not.
 
 mod jobs;
 mod kernel;
 mod limits;
+mod neighbours;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -51,7 +53,8 @@ struct Finding {
 
 /// Prints the findings; the status is 1 if something will not work.
 pub fn main(options: &DoctorArgs) -> Result<u8, String> {
-    let mut findings = vec![cores(), quota()];
+    let mut findings = neighbours::findings();
+    findings.extend([cores(), quota()]);
     findings.extend(kernel::findings());
     findings.extend([huge_pages(), shared_memory()]);
     findings.extend(limits::findings());
@@ -60,7 +63,8 @@ pub fn main(options: &DoctorArgs) -> Result<u8, String> {
     if !options.quick {
         findings.extend(jobs::findings());
     }
-    cli::say(&if options.json { as_json(&findings) } else { as_text(&findings) })?;
+    let text = || format!("{}\n{}\n", as_text(&findings), verdict(&findings, options.quick));
+    cli::say(&if options.json { as_json(&findings) } else { text() })?;
     Ok(u8::from(findings.iter().any(|finding| finding.grade == Grade::Bad)))
 }
 
@@ -75,6 +79,26 @@ fn as_text(findings: &[Finding]) -> String {
         _ = writeln!(text, "{mark}  {what:<22} {value}\n{:29}{meaning}", "");
     }
     text
+}
+
+/// What all findings come to, in one sentence.
+fn verdict(findings: &[Finding], quick: bool) -> String {
+    let of = |grade: Grade| {
+        let found = findings.iter().filter(|finding| finding.grade == grade);
+        found.map(|finding| finding.what).collect::<Vec<_>>()
+    };
+    let (bad, fair) = (of(Grade::Bad), of(Grade::Fair));
+    let runs = match quick {
+        true => "Nothing here keeps MPI programs from running (no job was tried: --quick)",
+        false => "MPI programs run on this machine",
+    };
+    match (bad.len(), fair.len()) {
+        (0, 0) => format!("{runs}, and there is nothing to improve."),
+        (0, 1) => format!("{runs}; a note says what could be better: {}.", fair[0]),
+        (0, notes) => format!("{runs}; {notes} notes say what could be better: {}.", fair.join(", ")),
+        (1, _) => format!("Something will not work: {}.", bad[0]),
+        (things, _) => format!("{things} things will not work: {}.", bad.join(", ")),
+    }
 }
 
 fn as_json(findings: &[Finding]) -> String {
@@ -202,5 +226,30 @@ fn installation() -> Finding {
         Err(error) => {
             finding(Grade::Bad, "installation", "incomplete", error.lines().next().unwrap_or_default())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_is_one_sentence_that_names_what_is_not_well() {
+        let graded = |grades: &[(Grade, &'static str)]| {
+            grades.iter().map(|(grade, what)| finding(*grade, what, "", "")).collect::<Vec<_>>()
+        };
+        let (good, fair) = ((Grade::Good, "cores"), (Grade::Fair, "huge pages"));
+        let said = |grades: &[(Grade, &'static str)]| verdict(&graded(grades), false);
+        assert_eq!(said(&[good]), "MPI programs run on this machine, and there is nothing to improve.");
+        assert_eq!(
+            said(&[good, fair]),
+            "MPI programs run on this machine; a note says what could be better: huge pages."
+        );
+        assert_eq!(said(&[good, fair, (Grade::Bad, "pidfd")]), "Something will not work: pidfd.");
+        assert_eq!(
+            said(&[(Grade::Bad, "memfd"), (Grade::Bad, "pidfd")]),
+            "2 things will not work: memfd, pidfd."
+        );
+        assert!(verdict(&graded(&[good]), true).contains("no job was tried"));
     }
 }

@@ -12,13 +12,14 @@ pub fn resolve<'c>(key: &str, chip: &'c Chip) -> Result<Vec<&'c Fact>, String> {
     let exact = found.iter().copied().find(|fact| fact.path == key);
     match (found.as_slice(), exact.or_else(|| first_meant(&found, chip))) {
         ([], _) => {
-            let last = key.rsplit('.').next().unwrap_or(key);
-            let mut alike: Vec<&str> =
-                numbers().map(|fact| fact.path.as_str()).filter(|path| path.contains(last)).collect();
-            if alike.is_empty() {
-                alike = numbers().map(|fact| fact.path.as_str()).collect();
-            }
-            Err(format!("{} has no number '{key}'; there are: {}", chip.name, alike.join(", ")))
+            let meant = match like(key, numbers().map(|fact| fact.path.as_str())).as_slice() {
+                [] => String::new(),
+                some => format!("; did you mean {}?", some.join(", ")),
+            };
+            Err(format!(
+                "{} has no number '{key}'{meant} (`corelace chips show {}` lists all)",
+                chip.name, chip.name
+            ))
         }
         (found, _) if several => Ok(found.to_vec()),
         ([one], _) => Ok(vec![*one]),
@@ -31,6 +32,27 @@ pub fn resolve<'c>(key: &str, chip: &'c Chip) -> Result<Vec<&'c Fact>, String> {
             ))
         }
     }
+}
+
+/// The three paths that are most like a key, as wholes or by their ends. Those that hold the key come first.
+fn like<'c>(key: &str, paths: impl Iterator<Item = &'c str> + Clone) -> Vec<&'c str> {
+    let parts = key.split('.').count();
+    let end = |path: &'c str| {
+        let skipped = path.split('.').count().saturating_sub(parts);
+        let at: usize = path.split('.').take(skipped).map(|part| part.len() + 1).sum();
+        &path[at..]
+    };
+    let near = cli::flags::alike(key, paths.clone().map(end), usize::MAX);
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let mut found: Vec<&str> = Vec::new();
+    let holding = paths.clone().filter(|path| path.contains(last));
+    let alike = near.into_iter().flat_map(|near| paths.clone().filter(move |path| end(path) == near));
+    for path in holding.chain(alike) {
+        if !found.contains(&path) && found.len() < 3 {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// Of several numbers of one short name, the one that people mean: of the data plane rather than the control plane, of clusters rather than I/O subsystems,

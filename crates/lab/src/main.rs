@@ -20,7 +20,7 @@ mod vars;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 #[derive(Parser)]
 #[command(name = "corelace", bin_name = "corelace", version, arg_required_else_help = true)]
@@ -52,7 +52,48 @@ enum Command {
     Vars(vars::VarsArgs),
 }
 
+/// The commands and their flags as data, for completions and the manual: see [`cli::DESCRIBE`].
+fn described() -> String {
+    let one_line = |text: Option<&clap::builder::StyledStr>| {
+        text.map(|text| text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default()
+    };
+    let mut all = Arguments::command();
+    all.build();
+    let mut text = String::new();
+    for command in all.get_subcommands() {
+        text.push_str(&format!("C\t{}\t{}\n", command.get_name(), one_line(command.get_about())));
+        for nested in command.get_subcommands() {
+            text.push_str(&format!("S\t{}\t{}\n", nested.get_name(), one_line(nested.get_about())));
+        }
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            let values = argument.get_value_names().unwrap_or_default();
+            let values = values.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
+            let help = one_line(argument.get_help());
+            let short = argument.get_short().map(|letter| format!("-{letter}"));
+            let long = argument.get_long().map(|name| format!("--{name}"));
+            let names: Vec<String> = short.into_iter().chain(long).collect();
+            let takes = argument.get_action().takes_values();
+            let given = argument.get_possible_values();
+            let choices = given.iter().map(|value| value.get_name()).collect::<Vec<_>>().join("|");
+            let value = match (names.is_empty() || !takes, choices.is_empty()) {
+                (true, _) => String::new(),
+                (false, true) => format!(" {values}"),
+                (false, false) => format!(" {choices}"),
+            };
+            match names.is_empty() {
+                true => text.push_str(&format!("P\t{values}\t{help}\n")),
+                false => text.push_str(&format!("W\t{}\t{value}\t{help}\n", names.join(" "))),
+            }
+        }
+    }
+    text
+}
+
 fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == cli::DESCRIBE) {
+        print!("{}", described());
+        return ExitCode::SUCCESS;
+    }
     let result = match Arguments::parse().command {
         Command::Doctor(options) => doctor::main(&options),
         Command::Chips(arguments) => chips::main(&arguments),
@@ -75,8 +116,6 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -87,5 +126,20 @@ mod tests {
         here.sort();
         listed.sort();
         assert_eq!(here, listed);
+    }
+
+    #[test]
+    fn commands_are_described_with_their_flags_and_values() {
+        let text = described();
+        for (name, _) in cli::OF_THE_LABORATORY {
+            assert!(text.contains(&format!("C\t{name}\t")), "{text}");
+        }
+        assert!(text.contains("W\t--quick\t\tLook only: run no jobs\n"), "{text}");
+        assert!(text.contains("W\t-n --np\t N\t"), "{text}");
+        let columns = |line: &str| line.matches('\t').count();
+        assert!(
+            text.lines().all(|line| columns(line) == if line.starts_with('W') { 3 } else { 2 }),
+            "{text}"
+        );
     }
 }

@@ -242,12 +242,16 @@ impl Hangs {
         let polls = joined().any(|seen| seen.said.as_ref().is_some_and(|(said, _)| said.polls));
         self.told = true;
         let report = self.report("hang");
-        Some(if self.on_hang == OnHang::Abort && !polls {
-            Act::End(format!("{report}\n  the job is ended (--on-hang abort)"))
-        } else {
-            Act::Say(format!(
+        Some(match self.on_hang {
+            OnHang::Abort if !polls => Act::End(format!(
+                "{report}\n  the job is ended (--on-hang abort, the default on a terminal; --on-hang report lets it go on)"
+            )),
+            OnHang::Abort => {
+                Act::Say(format!("{report}\n  the job goes on: ranks that poll may have other things to do"))
+            }
+            _ => Act::Say(format!(
                 "{report}\n  the job goes on (--on-hang abort would end it, --on-hang off say nothing)"
-            ))
+            )),
         })
     }
 

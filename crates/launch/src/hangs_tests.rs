@@ -104,7 +104,7 @@ fn the_job_is_ended_if_wanted_but_not_while_a_rank_polls() {
         scene.hear(Statement { polls: true, stretch: 1, call: "MPI_Test".into(), ..Statement::default() });
         acts.extend(scene.pass(Duration::from_millis(500), &[]));
     }
-    assert!(matches!(acts.as_slice(), [Act::Say(_)]), "{acts:?}");
+    assert!(matches!(acts.as_slice(), [Act::Say(text)] if text.contains("ranks that poll may")), "{acts:?}");
 }
 
 #[test]

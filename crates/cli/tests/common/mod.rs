@@ -102,6 +102,7 @@ pub fn succeed(command: &mut Command) -> String {
 pub fn tool(name: &str) -> Command {
     let mut command = Command::new(shared().join("bin").join(name));
     command.env_remove("CORELACE_PREFIX").env_remove("CC").env_remove("CXX").stdin(Stdio::null());
+    command.env("CORELACE_CACHE", "off");
     command
 }
 
@@ -119,6 +120,7 @@ pub fn mpirun(arguments: &[&str]) -> Command {
         "CXX",
     ]);
     command.arg(launcher.get_program()).args(arguments).stdin(Stdio::null());
+    command.env("CORELACE_CACHE", "off");
     command
 }
 

@@ -81,7 +81,8 @@ pub fn main(args: &ReplayArgs) -> Result<u8, String> {
     std::fs::write(workshop.path().join("steps.h"), script::HEADER).map_err(failed)?;
     let source = workshop.path().join("player.c");
     std::fs::write(&source, PLAYER).map_err(failed)?;
-    let player = compile::compile(Language::C, &source, &cli::prefix::locate()?, false)?;
+    let settings = compile::Settings { quiet: true, ..Default::default() };
+    let player = compile::compile(Language::C, &source, &cli::prefix::locate()?, &settings)?;
     let seconds = run(args, trace.job.ranks, &player.path(), workshop.path())?;
     let replayed =
         Replayed { job: &trace.job, chip: &chip.name, recorded: &recorded, seconds: &seconds, args };

@@ -14,6 +14,7 @@ use sim::chip::Description;
 
 use crate::lab::{Progress, with_workers};
 use crate::runners::Runners;
+use cli::cache::Cache;
 use cli::{compile, count};
 use runs::Recipe;
 use table::Results;
@@ -108,7 +109,8 @@ fn command(words: &[OsString], counted: bool) -> Result<(Vec<OsString>, Option<c
     let Some(language) = compile::language(source).filter(|_| source.exists()) else {
         return Ok((words, None));
     };
-    let compiled = compile::compile(language, source, &cli::prefix::locate()?, counted)?;
+    let settings = compile::Settings { counted, cache: Cache::of_the_user(), ..Default::default() };
+    let compiled = compile::compile(language, source, &cli::prefix::locate()?, &settings)?;
     words[0] = compiled.path().into();
     Ok((words, Some(compiled)))
 }

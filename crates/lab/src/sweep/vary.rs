@@ -143,7 +143,9 @@ mod tests {
             "{unknown}"
         );
         let unknown = axis("control.receive=1").unwrap_err();
-        assert!(unknown.contains("there are: cluster.receive, io.north.receive"), "{unknown}");
+        assert!(unknown.contains("did you mean cluster.receive, io.north.receive"), "{unknown}");
+        let unknown = axis("lnk=2,4").unwrap_err();
+        assert!(unknown.contains("network.data.link") && unknown.len() < 200, "{unknown}");
         let ambiguous = axis("ddr.read=1").unwrap_err();
         assert!(ambiguous.contains("may be io.north.ddr.read, io.south.ddr.read"), "{ambiguous}");
         assert!(axis("positions=1").unwrap_err().contains("has no number"));
