@@ -171,7 +171,16 @@ impl Collectives {
             let all = self.books.borrow();
             all.get(context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
         };
-        while missing() && self.take_letter(state, letters, context, true) {
+        while missing() {
+            // Where threads take turns, another one may take the letter that this one waits for.
+            let shared = state.takes_turns();
+            let about = (context, Subject::Collectives);
+            if shared && !letters.wait_for(state, about, CALL, || !missing()) {
+                break;
+            }
+            if !self.take_letter(state, letters, context, !shared) && !shared {
+                break;
+            }
             self.compare_early(state, findings, letters, context);
         }
         if let Some(calls) = self.books.borrow_mut().get_mut(context) {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use engine::datatype::Basic;
-use engine::{Comm, Datatype, Dest, Mode, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
+use engine::{Comm, Datatype, Dest, Mode, Rank, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
 
 use super::book::{Book, Key, Words};
 use super::findings::{Findings, Origin};
@@ -190,6 +190,20 @@ impl Letters {
             (Source::Rank(from), TagMatch::Is(tag)) => Some((from, tag.value(), bytes)),
             _ => None,
         }
+    }
+
+    /// Waits until a letter with a tag is there, or `done` holds because another thread has taken it. False if the job is about
+    /// to fail.
+    pub(super) fn wait_for(
+        &self,
+        state: &State,
+        (context, subject): (u32, Subject),
+        tag: Tag,
+        done: impl Fn() -> bool,
+    ) -> bool {
+        let Some(Companion { comm, .. }) = self.known(context, subject) else { return false };
+        let has_come = |rank: &Rank| rank.has_arrived(Source::Any, TagMatch::Is(tag), &comm);
+        state.rank().wait_until(|rank| has_come(rank) || done()).is_ok()
     }
 
     /// Says that a message to `to` may not come after all. Ahead of whatever is sent there later.
