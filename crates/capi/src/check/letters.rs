@@ -68,6 +68,8 @@ const CANCELLED: Tag = Tag::own(2);
 pub(super) const WINDOW_MADE: Tag = Tag::own(3);
 pub(super) const WINDOW_ROUND: Tag = Tag::own(4);
 pub(super) const WINDOW_GROUP: Tag = Tag::own(5);
+/// The tag of letters in which rank 0 tells the others what it calls itself, if that waits for nobody.
+pub(super) const FIRST_CALL: Tag = Tag::own(6);
 
 impl Letters {
     /// A communicator was made.
@@ -82,10 +84,15 @@ impl Letters {
         if context == state.rank().world().context().to_bits() {
             return "MPI_COMM_WORLD".into();
         }
+        if let Some(comm) = state.comms.of_context(context)
+            && !comm.name.borrow().is_empty()
+        {
+            return format!("the communicator \"{}\"", comm.name.borrow());
+        }
         let origin = self.origins.borrow().get(context).copied();
         origin.map_or_else(
             || "a communicator".into(),
-            |origin| format!("the communicator of {}", findings.place(origin)),
+            |origin| format!("the communicator that {} made", findings.place(origin)),
         )
     }
 

@@ -120,8 +120,16 @@ impl Watch for Check {
         }
         let (thread, calls) = (token(), self.calls.borrow());
         let begun = calls.iter().rfind(|begun| begun.thread == thread);
-        if let Some(call) = begun.and_then(|begun| begun.call.as_ref()) {
-            self.windows.explain(state, &self.findings, call, code);
+        let Some(call) = begun.and_then(|begun| begun.call.as_ref()) else { return };
+        self.windows.explain(state, &self.findings, call, code);
+        let requests = call.given.iter().filter(|given| given.param.kind == Kind::Request);
+        let failed: Vec<_> = requests
+            .filter_map(|given| self.operations.collective(given.before))
+            .chain(call.collective)
+            .collect();
+        drop(calls);
+        for failed in failed {
+            self.collectives.failed(state, &self.findings, &self.letters, failed);
         }
     }
 

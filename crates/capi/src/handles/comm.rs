@@ -235,6 +235,12 @@ impl Comms {
         self.derived.remove(handle.0)
     }
 
+    /// All that have not been freed.
+    pub(crate) fn alive(&self) -> Vec<Rc<Comm>> {
+        let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
+        predefined.cloned().chain(self.derived.all(|_| true)).collect()
+    }
+
     pub(crate) fn table(&self) -> &Table<Rc<Comm>> {
         &self.derived
     }
