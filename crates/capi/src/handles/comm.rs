@@ -21,6 +21,8 @@ pub(crate) struct Comm {
     pub(crate) errhandler: RefCell<Arc<Errhandler>>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
+    /// The function that has made it, and where that was called; 0 if unknown.
+    pub(crate) made: Cell<Option<(&'static str, u64)>>,
     pub(crate) info: Info,
     /// That of a window, if it is one's.
     pub(crate) memory: Option<Box<Memory>>,
@@ -34,6 +36,7 @@ impl Comm {
             errhandler: RefCell::new(errhandler),
             attributes: Attributes::default(),
             name: RefCell::default(),
+            made: Cell::default(),
             info: Info::default(),
             memory: None,
         }
