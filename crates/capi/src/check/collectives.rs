@@ -39,7 +39,8 @@ const DIFFERENT: i32 = 3;
 #[derive(Default)]
 pub(super) struct Collectives {
     books: RefCell<Book<u32, Calls>>,
-    /// Contexts of communicators that this rank, the first of them, has freed, until all others have.
+    /// Contexts of communicators that this rank has freed: of the first of them, until all others have; of others, until all has come
+    /// that the first has said.
     closing: RefCell<VecDeque<u32>>,
 }
 
@@ -54,6 +55,9 @@ struct Calls {
     own: Vec<(Origin, Record)>,
     /// At others: the last such calls of rank 0.
     first: Vec<Record>,
+    /// At others: how many such calls this rank has made, and of how many of rank 0 it has heard.
+    begun: u64,
+    heard: u64,
     /// At rank 0: calls of others that it has not made itself yet.
     early: Vec<(u32, Record)>,
     /// At rank 0: how many calls of each rank are known.
@@ -114,6 +118,7 @@ impl Collectives {
         if all_members.rank() > 0 {
             let letter = record.encode();
             if is_begun {
+                calls.begun += 1;
                 keep_last(&mut calls.own, (call.origin, record));
             }
             drop(all);
@@ -142,7 +147,9 @@ impl Collectives {
             .known(context, Subject::Collectives)
             .is_some_and(|members| members.comm.rank() == 0 && members.comm.size() > 1);
         let mut books = self.books.borrow_mut();
-        if is_first && books.get(context).is_some() {
+        // To others, what rank 0 has said of its calls may be on its way.
+        let is_waiting = |calls: &Calls| is_first || calls.heard < calls.begun;
+        if books.get(context).is_some_and(is_waiting) {
             self.closing.borrow_mut().push_back(context);
             return false;
         }
@@ -157,11 +164,14 @@ impl Collectives {
         for _ in 0..looks {
             let Some(context) = self.closing.borrow_mut().pop_front() else { break };
             // Only what has come by itself: a look for more would seem to be a wait for it.
-            while letters.has_come(state, context, Subject::Collectives)
+            while letters.has_come(state, context, Subject::Collectives, TagMatch::Is(CALL))
                 && self.take_letter(state, letters, context, false)
             {}
             self.compare_early(state, findings, letters, context);
-            let is_over = |calls: &Calls| calls.known.iter().skip(1).all(|known| *known >= calls.made);
+            self.hear_first(state, letters, context);
+            let is_over = |calls: &Calls| {
+                calls.known.iter().skip(1).all(|known| *known >= calls.made) && calls.heard >= calls.begun
+            };
             let is_over = self.books.borrow().get(context).is_none_or(is_over);
             if is_over {
                 self.books.borrow_mut().remove(context);
@@ -207,16 +217,16 @@ impl Collectives {
 
     /// Takes in what rank 0 has said of its calls.
     fn hear_first(&self, state: &State, letters: &Letters, context: u32) {
-        let about = (context, Subject::Collectives);
+        let (about, tag) = ((context, Subject::Collectives), TagMatch::Is(FIRST_CALL));
         let next = || {
-            let is_there = letters.has_come(state, context, Subject::Collectives);
-            is_there
-                .then(|| letters.receive(state, about, Source::Rank(0), TagMatch::Is(FIRST_CALL), false))?
+            let is_there = letters.has_come(state, context, Subject::Collectives, tag);
+            is_there.then(|| letters.receive(state, about, Source::Rank(0), tag, false))?
         };
         while let Some((_, _, bytes)) = next() {
             if let Some((calls, record)) =
                 self.books.borrow_mut().get_mut(context).zip(Record::decode(&bytes))
             {
+                calls.heard += 1;
                 keep_last(&mut calls.first, record);
             }
         }

@@ -116,15 +116,15 @@ impl Letters {
     }
 
     /// Whether a letter is there already.
-    pub(super) fn has_come(&self, state: &State, context: u32, subject: Subject) -> bool {
+    pub(super) fn has_come(&self, state: &State, context: u32, subject: Subject, tag: TagMatch) -> bool {
         let companion = self.known(context, subject);
-        companion.is_some_and(|known| state.rank().has_arrived(Source::Any, TagMatch::Any, &known.comm))
+        companion.is_some_and(|known| state.rank().has_arrived(Source::Any, tag, &known.comm))
     }
 
     /// A communicator is gone: nothing more is said of it. False if something was not heard yet, which is kept for the end.
     pub(super) fn forget(&self, state: &State, context: u32) -> bool {
-        if [Subject::Collectives, Subject::Messages].iter().any(|about| self.has_come(state, context, *about))
-        {
+        let has_come = |about| self.has_come(state, context, about, TagMatch::Any);
+        if has_come(Subject::Collectives) || has_come(Subject::Messages) {
             return false;
         }
         let mut companions = self.companions.borrow_mut();
