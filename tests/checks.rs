@@ -162,7 +162,7 @@ fn collective_calls_that_differ_are_found_before_they_hang() {
         "different-pending",
         FOUND,
         &[&[
-            "collective call 1 on the communicator of MPI_Comm_dup in ",
+            "collective call 1 on the communicator that MPI_Comm_dup in ",
             "MPI_Ibarrier in ",
             "MPI_Ibcast in ",
         ]],
@@ -236,6 +236,16 @@ fn threads_keep_to_the_level_that_was_provided() {
         ("two-threads", "expected one thread at a time (MPI_THREAD_SERIALIZED was provided)"),
     ] {
         checked("process", mistake).expect_code(FOUND).expect_said(&[text]);
+    }
+}
+
+#[test]
+fn threads_may_call_at_once_where_they_were_promised_that_they_may() {
+    // Each asks for MPI_THREAD_MULTIPLE, and says so if it gets less.
+    for (name, arguments) in [("threads.c", &["multiple"][..]), ("checked_threads.c", &[])] {
+        let job = mpirun(["--check", "-n", "3"]).argument(program(name)).arguments(arguments);
+        let ended = job.run().expect_success().expect_output("no errors\n");
+        assert_eq!(ended.stderr, "", "{name}");
     }
 }
 

@@ -22,7 +22,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("files_faults.c", "needs a file, and a directory for journals"),
     ("files_killed.c", "ends by a signal"),
     ("files_limit.c", "needs a file"),
-    ("files_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),
     ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
     ("initial_handler.c", "wants another error handler"),
@@ -32,7 +31,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("mistakes.c", "passes wrong arguments"),
     ("onesided_errors.c", "makes mistakes with windows on purpose"),
     ("onesided_still.c", "needs a pipe, and two ranks"),
-    ("onesided_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),
     ("openmp.c", "needs another compilation"),
     ("openmp_multiple.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
@@ -59,7 +57,8 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
 ];
 
 /// Programs that need a process a rank: threads of their own, the segment.
-const OF_PROCESSES: [&str; 2] = ["any_time.c", "sealed.c"];
+const OF_PROCESSES: [&str; 5] =
+    ["any_time.c", "checked_threads.c", "files_threads.c", "onesided_threads.c", "sealed.c"];
 
 /// A run under checks that succeeds and says nothing.
 #[track_caller]

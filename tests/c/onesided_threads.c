@@ -6,6 +6,8 @@ enum { THREADS = 4, TIMES = 100 };
 static MPI_Comm comms[THREADS];
 static MPI_Win common;
 static int wrong[THREADS];
+/* What threads add to the common window, whose epoch ends after they do. */
+static long one = 1;
 
 #define HOLDS(condition)                                                                                                 \
     do {                                                                                                                 \
@@ -16,7 +18,7 @@ static void *work(void *argument)
 {
     int me = *(int *)argument, next = (rank + 1) % size;
     for (int round = 0; round < 5; round++) {
-        long *base, memory[2] = {0, 0}, value = 100 * rank + me, seen = -1, one = 1, was;
+        long *base, memory[2] = {0, 0}, value = 100 * rank + me, seen = -1, was;
         MPI_Win win;
         if (round % 2) {
             MPI_Win_allocate(2 * sizeof(long), sizeof(long), MPI_INFO_NULL, comms[me], &base, &win);

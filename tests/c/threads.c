@@ -63,7 +63,7 @@ static void *wild(void *argument)
 {
     int me = (int)(size_t)argument, sum = 0;
     for (int round = 0; round < ROUNDS / 3; round++) {
-        int value = 1;
+        int value = 1, taken;
         MPI_Request request;
         MPI_Isend(&value, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, &request);
         if (rank == 0)
@@ -71,8 +71,8 @@ static void *wild(void *argument)
                 MPI_Message message;
                 MPI_Status status;
                 MPI_Mprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &message, &status);
-                MPI_Mrecv(&value, 1, MPI_INT, &message, &status);
-                sum += value;
+                MPI_Mrecv(&taken, 1, MPI_INT, &message, &status);
+                sum += taken;
             }
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }

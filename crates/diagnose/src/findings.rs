@@ -21,6 +21,7 @@ pub fn findings(job: &Job) -> Vec<String> {
     add(&mut findings, disagreements(job), "collective whose members disagree");
     add(&mut findings, collectives(job), "collective that lacks members");
     add(&mut findings, departed(job, &edges), "rank that waits for one that has left");
+    add(&mut findings, unstarted(job), "persistent send that is not started");
     let (misses, told) = near_misses(job);
     add(&mut findings, misses, "near miss");
     add(&mut findings, unreceived(job, &told), "rank with messages that nobody receives");
@@ -220,6 +221,39 @@ fn departed(job: &Job, edges: &[Vec<(u32, Reason)>]) -> Vec<String> {
         let what = if sends == 1 { "to receive their messages" } else { "to send something" };
         let what = if who.len() == 1 { what.replace("their messages", "its message") } else { what.into() };
         found.push(format!("{} {wait} for rank {gone} {what}, but rank {gone} {how}", ranks(&who)));
+    }
+    found
+}
+
+/// Receives whose message a persistent request would send, which is not active.
+fn unstarted(job: &Job) -> Vec<String> {
+    let sends = |statement: &Statement| {
+        let sends = statement.offered.iter().filter(|send| send.kind == Kind::Unstarted);
+        sends.copied().collect::<Vec<Operation>>()
+    };
+    let idle: Vec<(u32, Vec<Operation>)> = job
+        .waiting()
+        .map(|(sender, statement)| (sender, sends(statement)))
+        .filter(|(_, sends)| !sends.is_empty())
+        .collect();
+    let mut found = Vec::new();
+    for (rank, statement) in job.waiting().filter(|_| !idle.is_empty()) {
+        let wanted = statement.awaited.iter().filter(|open| matches!(open.kind, Kind::Receive | Kind::Probe));
+        for open in wanted.filter(|open| !open.collective) {
+            let would_do = |send: &&Operation| {
+                (send.comm, send.peer) == (open.comm, Some(rank))
+                    && open.tag.is_none_or(|tag| send.tag == Some(tag))
+            };
+            let senders = idle.iter().filter(|(sender, _)| open.peer.is_none_or(|peer| peer == *sender));
+            found.extend(senders.filter_map(|(sender, sends)| {
+                Some(format!(
+                    "rank {rank} waits for {}; rank {sender} has a persistent request for {} that is not started \
+                     (MPI_Start)",
+                    operation_words(job, open, false),
+                    operation_words(job, sends.iter().find(would_do)?, false)
+                ))
+            }));
+        }
     }
     found
 }

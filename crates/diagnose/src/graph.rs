@@ -91,7 +91,7 @@ fn needs(job: &Job) -> Vec<Vec<(u32, Reason)>> {
                 Kind::Send => Reason::Send,
                 Kind::Transfer => Reason::Transfer,
                 Kind::Post | Kind::Complete => Reason::Epoch,
-                Kind::Message => continue,
+                Kind::Message | Kind::Unstarted => continue,
             };
             let known = operation.peer.filter(|peer| (*peer as usize) < job.ranks.len());
             if let Some(peer) = known.filter(|peer| from.iter().all(|(to, _)| to != peer)) {

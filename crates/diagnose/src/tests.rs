@@ -230,6 +230,20 @@ fn members_of_a_smaller_communicator_are_looked_for_among_themselves() {
     );
 }
 
+#[test]
+fn a_receive_whose_persistent_send_is_not_started_names_that_request() {
+    let idle = |to, tag| Statement {
+        offered: vec![operation(Kind::Unstarted, to, tag)],
+        ..waits("MPI_Barrier", vec![operation(Kind::Receive, 1, 99)])
+    };
+    let words = "rank 1 waits for a message from rank 0 with tag 6; rank 0 has a persistent request for a send of 4 bytes to \
+                 rank 1 with tag 6 that is not started (MPI_Start)";
+    said(&job(vec![waiting(idle(1, 6)), receive(0, 6)]), &[words]);
+    for other in [idle(1, 7), idle(2, 6), Statement { offered: vec![], ..idle(1, 6) }] {
+        assert!(!report(&job(vec![waiting(other), receive(0, 6)]), "").contains("persistent"));
+    }
+}
+
 fn holding(wanted: Operation, held: Operation) -> Job {
     let first = Statement { held: vec![held], ..waits("MPI_Recv", vec![wanted]) };
     job(vec![waiting(first), in_collective("MPI_Barrier", 0, &[]), State::Computing])
@@ -370,6 +384,7 @@ fn any_operation() -> impl Strategy<Value = Operation> {
         Kind::Transfer,
         Kind::Post,
         Kind::Complete,
+        Kind::Unstarted,
     ]);
     let peers = (prop::option::of(0..12u32), prop::option::of(0..12u32));
     (kinds, 0..4u32, any::<bool>(), peers, prop::option::of(0..3i32)).prop_map(

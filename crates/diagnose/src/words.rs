@@ -137,6 +137,9 @@ pub(crate) fn operation_words(job: &Job, operation: &Operation, near: bool) -> S
         }
         Kind::Post => format!("{} to call MPI_Win_post{on}", peer("a rank")),
         Kind::Complete => format!("{} to call MPI_Win_complete{on}", peer("a rank")),
+        Kind::Unstarted => {
+            format!("a send of {} bytes to {}{}{on}", operation.bytes, peer("a rank"), tag(operation))
+        }
     }
 }
 

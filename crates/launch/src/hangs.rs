@@ -320,6 +320,9 @@ impl Hangs {
         for state in &mut ranks {
             if let State::Waiting(said) = state {
                 said.site = symbols.explain(&said.site);
+                for (_, name) in &mut said.names {
+                    *name = symbols.explain_within(name);
+                }
             }
         }
         diagnose::Job { ranks }

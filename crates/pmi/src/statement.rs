@@ -48,7 +48,7 @@ pub struct Statement {
     pub held: Vec<Operation>,
     /// How many more there are.
     pub held_more: u32,
-    /// Other sends that no receive has matched.
+    /// Other sends that no receive has matched, and persistent ones that are not active.
     pub offered: Vec<Operation>,
     /// How many more there are.
     pub offered_more: u32,
@@ -107,10 +107,20 @@ pub enum Kind {
     Post,
     /// The other is to call MPI_Win_complete.
     Complete,
+    /// A persistent send that is not active.
+    Unstarted,
 }
 
-const KINDS: [Kind; 7] =
-    [Kind::Receive, Kind::Probe, Kind::Send, Kind::Message, Kind::Transfer, Kind::Post, Kind::Complete];
+const KINDS: [Kind; 8] = [
+    Kind::Receive,
+    Kind::Probe,
+    Kind::Send,
+    Kind::Message,
+    Kind::Transfer,
+    Kind::Post,
+    Kind::Complete,
+    Kind::Unstarted,
+];
 
 impl Statement {
     pub(crate) fn encode(&self) -> Vec<u8> {

@@ -171,6 +171,7 @@ fn operation(said: &engine::Operation) -> Operation {
         OperationKind::Transfer => Kind::Transfer,
         OperationKind::Post => Kind::Post,
         OperationKind::Complete => Kind::Complete,
+        OperationKind::Unstarted => Kind::Unstarted,
     };
     let engine::Operation { context: comm, collective, peer, peer_rank, tag, bytes, .. } = *said;
     Operation { kind, comm, collective, peer, peer_rank, tag, bytes }

@@ -33,6 +33,12 @@ impl Words {
 }
 
 impl Words {
+    /// Where the call that was noted last returns to; 0 if that is unknown.
+    pub fn site(&self) -> u64 {
+        let is_known = self.0[sheet::CALL].load(Relaxed) & sheet::NO_SITE == 0;
+        if is_known { self.0[sheet::SITE].load(Relaxed) } else { 0 }
+    }
+
     /// Notes what is noted elsewhere.
     pub fn copy(&self, from: &Words) {
         self.note(from.0[sheet::CALL].load(Relaxed), from.0[sheet::SITE].load(Relaxed));

@@ -1,7 +1,7 @@
 // One rank frees a communicator, the other one does not.
 // ranks: 2
 // flags: --check --timeout 60
-// expect: this rank made 1 collective call on the communicator of MPI_Comm_dup
+// expect: this rank made 1 collective call on the communicator that MPI_Comm_dup
 // expect: rank 1 made 0, expected as many
 // expect: 1 communicator made by MPI_Comm_dup
 #include "../wrong.h"

@@ -2,7 +2,7 @@
 // ranks: 4
 // flags: --check --timeout 60
 // status: 3
-// expect: collective call 1 on the communicator of MPI_Intercomm_create
+// expect: collective call 1 on the communicator that MPI_Intercomm_create
 // expect: differs in its function: rank 0 of MPI_COMM_WORLD calls MPI_Bcast in main at
 // expect: {file}:{line:BROADCASTS}
 // expect: {file}:{line:REDUCES}

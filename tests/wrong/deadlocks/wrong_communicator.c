@@ -3,7 +3,8 @@
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
 // expect: rank 0 is in MPI_Recv
-// expect: communicator
+// expect: on the communicator that MPI_Comm_dup [main at
+// expect: {file}:{line:&copy}] made
 #include "../wrong.h"
 
 int main(int argc, char **argv)

@@ -26,6 +26,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// The function, and where it returns to; 0 if that is unknown.
+    pub(crate) fn name_and_site(&self) -> (&'static str, u64) {
+        (self.name, self.seat.noted().site())
+    }
+
     /// A call in the first lane.
     #[inline(always)]
     pub(super) fn in_the_first(state: &'static State, name: &'static str) -> Call {

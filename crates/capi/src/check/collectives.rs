@@ -10,6 +10,9 @@
 //! The "rank 0" of an intercommunicator is the first member of its lower group: all members of both groups tell it of their calls. What they say
 //! of roots and amounts is compared as far as the two groups must agree (MPI section 6.2.3).
 //!
+//! A call that does not block may fail in another rank before rank 0 has compared it. So rank 0 tells the others of such calls of its own,
+//! and a rank in which one fails compares first what it knows.
+//!
 //! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
 
 use std::cell::RefCell;
@@ -21,7 +24,7 @@ use super::book::Book;
 use super::buffers::family;
 use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
-use super::letters::{CALL, Letters, Reader, Subject, Writer};
+use super::letters::{CALL, Companion, FIRST_CALL, Letters, Reader, Subject, Writer};
 use super::parts::{self, Parts};
 use super::signatures::element_name;
 use crate::abi::constants::*;
@@ -36,7 +39,8 @@ const DIFFERENT: i32 = 3;
 #[derive(Default)]
 pub(super) struct Collectives {
     books: RefCell<Book<u32, Calls>>,
-    /// Contexts of communicators that this rank, the first of them, has freed, until all others have.
+    /// Contexts of communicators that this rank has freed: of the first of them, until all others have; of others, until all has come
+    /// that the first has said.
     closing: RefCell<VecDeque<u32>>,
 }
 
@@ -47,8 +51,13 @@ const CLOSING_LOOKS: usize = 4;
 struct Calls {
     /// Calls of this rank.
     made: u64,
-    /// At rank 0: its own calls that some have not been compared with.
+    /// At rank 0: its own calls that some have not been compared with. At others: the last ones that do not block.
     own: Vec<(Origin, Record)>,
+    /// At others: the last such calls of rank 0.
+    first: Vec<Record>,
+    /// At others: how many such calls this rank has made, and of how many of rank 0 it has heard.
+    begun: u64,
+    heard: u64,
     /// At rank 0: calls of others that it has not made itself yet.
     early: Vec<(u32, Record)>,
     /// At rank 0: how many calls of each rank are known.
@@ -105,15 +114,27 @@ impl Collectives {
         record.number = calls.made;
         calls.made += 1;
         let number = record.number;
+        let is_begun = call.origin.function.starts_with("MPI_I") && !is_template(call.origin.function);
         if all_members.rank() > 0 {
+            let letter = record.encode();
+            if is_begun {
+                calls.begun += 1;
+                keep_last(&mut calls.own, (call.origin, record));
+            }
             drop(all);
-            letters.send(state, &comm.comm, Subject::Collectives, (0, CALL), record.encode());
+            letters.send(state, &comm.comm, Subject::Collectives, (0, CALL), letter);
+            self.hear_first(state, letters, context);
             return Some((context, number));
         }
-        calls.known.resize(all_members.size() as usize, 0);
+        calls.count_all(&all_members);
         calls.say_parts(0, &record);
+        let letter = is_begun.then(|| record.encode());
         calls.own.push((call.origin, record));
         drop(all);
+        for to in (1..all_members.size()).filter(|_| is_begun) {
+            let letter = letter.clone().unwrap_or_default();
+            letters.send(state, &comm.comm, Subject::Collectives, (to, FIRST_CALL), letter);
+        }
         if is_blocking(call.origin.function) {
             self.catch_up(state, findings, letters, context, number);
         }
@@ -126,7 +147,9 @@ impl Collectives {
             .known(context, Subject::Collectives)
             .is_some_and(|members| members.comm.rank() == 0 && members.comm.size() > 1);
         let mut books = self.books.borrow_mut();
-        if is_first && books.get(context).is_some() {
+        // To others, what rank 0 has said of its calls may be on its way.
+        let is_waiting = |calls: &Calls| is_first || calls.heard < calls.begun;
+        if books.get(context).is_some_and(is_waiting) {
             self.closing.borrow_mut().push_back(context);
             return false;
         }
@@ -141,11 +164,14 @@ impl Collectives {
         for _ in 0..looks {
             let Some(context) = self.closing.borrow_mut().pop_front() else { break };
             // Only what has come by itself: a look for more would seem to be a wait for it.
-            while letters.has_come(state, context, Subject::Collectives)
+            while letters.has_come(state, context, Subject::Collectives, TagMatch::Is(CALL))
                 && self.take_letter(state, letters, context, false)
             {}
             self.compare_early(state, findings, letters, context);
-            let is_over = |calls: &Calls| calls.known.iter().skip(1).all(|known| *known >= calls.made);
+            self.hear_first(state, letters, context);
+            let is_over = |calls: &Calls| {
+                calls.known.iter().skip(1).all(|known| *known >= calls.made) && calls.heard >= calls.begun
+            };
             let is_over = self.books.borrow().get(context).is_none_or(is_over);
             if is_over {
                 self.books.borrow_mut().remove(context);
@@ -171,12 +197,61 @@ impl Collectives {
             let all = self.books.borrow();
             all.get(context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
         };
-        while missing() && self.take_letter(state, letters, context, true) {
+        while missing() {
+            // Where threads take turns, another one may take the letter that this one waits for.
+            let shared = state.takes_turns();
+            let about = (context, Subject::Collectives);
+            if shared && !letters.wait_for(state, about, CALL, || !missing()) {
+                break;
+            }
+            if !self.take_letter(state, letters, context, !shared) && !shared {
+                break;
+            }
             self.compare_early(state, findings, letters, context);
         }
         if let Some(calls) = self.books.borrow_mut().get_mut(context) {
             let everywhere = calls.known.iter().skip(1).min().copied().unwrap_or(0);
             calls.own.retain(|(_, record)| record.number >= everywhere);
+        }
+    }
+
+    /// Takes in what rank 0 has said of its calls.
+    fn hear_first(&self, state: &State, letters: &Letters, context: u32) {
+        let (about, tag) = ((context, Subject::Collectives), TagMatch::Is(FIRST_CALL));
+        let next = || {
+            let is_there = letters.has_come(state, context, Subject::Collectives, tag);
+            is_there.then(|| letters.receive(state, about, Source::Rank(0), tag, false))?
+        };
+        while let Some((_, _, bytes)) = next() {
+            if let Some((calls, record)) =
+                self.books.borrow_mut().get_mut(context).zip(Record::decode(&bytes))
+            {
+                calls.heard += 1;
+                keep_last(&mut calls.first, record);
+            }
+        }
+    }
+
+    /// A call of another rank than rank 0 that does not block has failed: says so if it is because rank 0 calls something else.
+    pub(super) fn failed(
+        &self,
+        state: &State,
+        findings: &Findings,
+        letters: &Letters,
+        (context, number): (u32, u64),
+    ) {
+        let Some(members) = letters.known(context, Subject::Collectives) else { return };
+        if members.comm.rank() == 0 {
+            return;
+        }
+        self.hear_first(state, letters, context);
+        let pair = self.books.borrow().get(context).and_then(|calls| {
+            let own = calls.own.iter().find(|(_, own)| own.number == number)?;
+            Some((calls.first.iter().find(|first| first.number == number)?.clone(), own.clone()))
+        });
+        if let Some((first, (origin, own))) = pair {
+            let me = members.comm.rank();
+            compare(state, findings, letters, (context, &members), (origin, &first, me, &own));
         }
     }
 
@@ -212,38 +287,23 @@ impl Collectives {
                 }
             }
         }
+        // Functions first: what members of different ones say of their parts means nothing.
+        for (origin, own, from, theirs) in pairs {
+            let Some(members) = letters.known(context, Subject::Collectives) else { continue };
+            compare(state, findings, letters, (context, &members), (origin, &own, from, &theirs));
+        }
         for (number, mismatch, sentence) in self.pairwise(context) {
             let label = letters.label(state, findings, context);
-            let origin = Origin { function: "counts", site: number };
+            let what = mismatch.what();
+            let origin = Origin { function: what, site: number };
             findings.report(state, "collective calls differ", origin, || {
-                format!("collective call {} on {label} differs in its counts: {sentence}", number + 1)
+                format!("collective call {} on {label} differs in its {what}: {sentence}", number + 1)
             });
             if mismatch.cannot_complete() {
                 state.end(
                     DIFFERENT,
                     "a rank waits for what the other does not send, so that the collective cannot complete",
                 );
-            }
-        }
-        for (origin, own, from, theirs) in pairs {
-            let Some((what, fatal)) = own.difference(&theirs) else { continue };
-            let label = letters.label(state, findings, context);
-            let member = |place: u32| {
-                let members = letters.known(context, Subject::Collectives);
-                members.map_or(format!("rank {place}"), |members| members.member(place))
-            };
-            findings.report(state, "collective calls differ", origin, || {
-                format!(
-                    "collective call {} on {label} differs in its {what}: {} calls {}, {} calls {}",
-                    own.number + 1,
-                    member(0),
-                    own.sentence(),
-                    member(from),
-                    theirs.sentence()
-                )
-            });
-            if fatal {
-                state.end(DIFFERENT, "ranks call different collectives, so that none of them can complete");
             }
         }
     }
@@ -270,25 +330,26 @@ impl Collectives {
 
     /// All ranks have come to the end: compares what is left, and how many calls each has made.
     pub(super) fn finish(&self, state: &State, findings: &Findings, letters: &Letters) {
+        // Others may have made calls on communicators on which this rank has made none.
+        for comm in state.comms.alive() {
+            letters.watch(&comm.comm, Subject::Collectives);
+        }
         for context in letters.contexts(Subject::Collectives) {
+            let Some(members) = letters.known(context, Subject::Collectives) else { continue };
+            if members.comm.rank() > 0 {
+                continue;
+            }
+            self.books.borrow_mut().get_or_insert_with(context, Calls::default).count_all(&members.comm);
             while self.take_letter(state, letters, context, false) {}
             self.compare_early(state, findings, letters, context);
             let all = self.books.borrow();
-            let Some((calls, members)) = all.get(context).zip(letters.known(context, Subject::Collectives))
-            else {
-                continue;
-            };
-            for (rank, known) in calls.known.iter().enumerate().skip(1) {
-                if *known != calls.made && members.is_of_this_job(rank as u32, state) {
+            let Some(calls) = all.get(context) else { continue };
+            for (rank, known) in (0..).zip(&calls.known).skip(1) {
+                if *known != calls.made && members.is_of_this_job(rank, state) {
                     let origin = Origin { function: "MPI_Finalize", site: u64::from(context) };
                     findings.report(state, "collective calls missing", origin, || {
-                        format!(
-                            "this rank made {} collective call{} on {}, {} made {known}, expected as many",
-                            calls.made,
-                            if calls.made == 1 { "" } else { "s" },
-                            letters.label(state, findings, context),
-                            members.member(rank as u32)
-                        )
+                        let (label, member) = (letters.label(state, findings, context), members.member(rank));
+                        calls.missing(rank, *known, &label, &member)
                     });
                 }
             }
@@ -296,7 +357,65 @@ impl Collectives {
     }
 }
 
+/// So many calls that do not block are kept of a communicator in other ranks than rank 0.
+const LAST: usize = 64;
+
+fn keep_last<T>(list: &mut Vec<T>, one: T) {
+    if list.len() >= LAST {
+        list.remove(0);
+    }
+    list.push(one);
+}
+
+/// Compares a call of rank 0 with that of another; says what differs, for `origin`, and ends the job if it cannot go on.
+fn compare(
+    state: &State,
+    findings: &Findings,
+    letters: &Letters,
+    (context, members): (u32, &Companion),
+    (origin, first, from, theirs): (Origin, &Record, u32, &Record),
+) {
+    let Some((what, fatal)) = first.difference(theirs) else { return };
+    let label = letters.label(state, findings, context);
+    findings.report(state, "collective calls differ", origin, || {
+        format!(
+            "collective call {} on {label} differs in its {what}: {} calls {}, {} calls {}",
+            first.number + 1,
+            members.member(0),
+            first.sentence(),
+            members.member(from),
+            theirs.sentence()
+        )
+    });
+    if fatal {
+        state.end(DIFFERENT, "ranks call different collectives, so that none of them can complete");
+    }
+}
+
 impl Calls {
+    /// Makes room for what is known of all members.
+    fn count_all(&mut self, members: &engine::Comm) {
+        self.known.resize(members.size() as usize, 0);
+    }
+
+    /// That a member has made another number of calls than this rank, and the first that one of the two has not made.
+    fn missing(&self, rank: u32, known: u64, label: &str, member: &str) -> String {
+        let number = known.min(self.made);
+        let theirs = || {
+            let early = self.early.iter().find(|(from, record)| (*from, record.number) == (rank, number));
+            early.map(|(_, record)| record)
+        };
+        let own = || self.own.iter().find(|(_, record)| record.number == number).map(|(_, record)| record);
+        let first = match if known < self.made { own() } else { theirs() } {
+            Some(record) => format!(": {} is the first that is missing", record.sentence()),
+            None => String::new(),
+        };
+        let (made, plural) = (self.made, if self.made == 1 { "" } else { "s" });
+        format!(
+            "this rank made {made} collective call{plural} on {label}, {member} made {known}, expected as many{first}"
+        )
+    }
+
     /// Notes what a rank says that it sends and receives.
     fn say_parts(&mut self, from: u32, record: &Record) {
         let Some(parts) = &record.parts else { return };

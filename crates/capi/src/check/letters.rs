@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use engine::datatype::Basic;
-use engine::{Comm, Datatype, Dest, Mode, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
+use engine::{Comm, Datatype, Dest, Mode, Rank, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
 
 use super::book::{Book, Key, Words};
 use super::findings::{Findings, Origin};
@@ -68,6 +68,8 @@ const CANCELLED: Tag = Tag::own(2);
 pub(super) const WINDOW_MADE: Tag = Tag::own(3);
 pub(super) const WINDOW_ROUND: Tag = Tag::own(4);
 pub(super) const WINDOW_GROUP: Tag = Tag::own(5);
+/// The tag of letters in which rank 0 tells the others what it calls itself, if that waits for nobody.
+pub(super) const FIRST_CALL: Tag = Tag::own(6);
 
 impl Letters {
     /// A communicator was made.
@@ -82,10 +84,15 @@ impl Letters {
         if context == state.rank().world().context().to_bits() {
             return "MPI_COMM_WORLD".into();
         }
+        if let Some(comm) = state.comms.of_context(context)
+            && !comm.name.borrow().is_empty()
+        {
+            return format!("the communicator \"{}\"", comm.name.borrow());
+        }
         let origin = self.origins.borrow().get(context).copied();
         origin.map_or_else(
             || "a communicator".into(),
-            |origin| format!("the communicator of {}", findings.place(origin)),
+            |origin| format!("the communicator that {} made", findings.place(origin)),
         )
     }
 
@@ -109,15 +116,15 @@ impl Letters {
     }
 
     /// Whether a letter is there already.
-    pub(super) fn has_come(&self, state: &State, context: u32, subject: Subject) -> bool {
+    pub(super) fn has_come(&self, state: &State, context: u32, subject: Subject, tag: TagMatch) -> bool {
         let companion = self.known(context, subject);
-        companion.is_some_and(|known| state.rank().has_arrived(Source::Any, TagMatch::Any, &known.comm))
+        companion.is_some_and(|known| state.rank().has_arrived(Source::Any, tag, &known.comm))
     }
 
     /// A communicator is gone: nothing more is said of it. False if something was not heard yet, which is kept for the end.
     pub(super) fn forget(&self, state: &State, context: u32) -> bool {
-        if [Subject::Collectives, Subject::Messages].iter().any(|about| self.has_come(state, context, *about))
-        {
+        let has_come = |about| self.has_come(state, context, about, TagMatch::Any);
+        if has_come(Subject::Collectives) || has_come(Subject::Messages) {
             return false;
         }
         let mut companions = self.companions.borrow_mut();
@@ -190,6 +197,20 @@ impl Letters {
             (Source::Rank(from), TagMatch::Is(tag)) => Some((from, tag.value(), bytes)),
             _ => None,
         }
+    }
+
+    /// Waits until a letter with a tag is there, or `done` holds because another thread has taken it. False if the job is about
+    /// to fail.
+    pub(super) fn wait_for(
+        &self,
+        state: &State,
+        (context, subject): (u32, Subject),
+        tag: Tag,
+        done: impl Fn() -> bool,
+    ) -> bool {
+        let Some(Companion { comm, .. }) = self.known(context, subject) else { return false };
+        let has_come = |rank: &Rank| rank.has_arrived(Source::Any, TagMatch::Is(tag), &comm);
+        state.rank().wait_until(|rank| has_come(rank) || done()).is_ok()
     }
 
     /// Says that a message to `to` may not come after all. Ahead of whatever is sent there later.

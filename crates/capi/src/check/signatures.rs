@@ -71,11 +71,15 @@ enum Template {
 
 /// The basic types of a message: those of one element, and how many elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Signature {
+pub(super) struct Signature {
     count: u64,
     /// Runs of equal basic types. Empty if there are too many to send.
     runs: Vec<(String, u64)>,
 }
+
+/// The basic types of one element of a datatype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Element(Vec<(String, u64)>);
 
 /// Signatures with more runs are not compared.
 const RUNS_MAX: usize = 64;
@@ -392,11 +396,7 @@ fn tell(
     let mut letter = Writer::default();
     letter.text(place);
     letter.number(signature.count as i64);
-    letter.number(signature.runs.len() as i64);
-    for (name, run) in &signature.runs {
-        letter.text(name);
-        letter.number(*run as i64);
-    }
+    write_runs(&signature.runs, &mut letter);
     if let Ok(tag) = Tag::new(i64::from(tag)) {
         letters.send(state, &comm.comm, Subject::Messages, (to, tag), letter.0);
     }
@@ -405,9 +405,52 @@ fn tell(
 fn decode(bytes: &[u8]) -> Option<(Signature, String)> {
     let mut letter = Reader(bytes);
     let place = letter.text()?;
-    let (count, length) = (letter.number()? as u64, letter.number()?);
-    let runs = (0..length).map(|_| Some((letter.text()?, letter.number()? as u64))).collect::<Option<_>>()?;
+    let (count, runs) = (letter.number()? as u64, read_runs(&mut letter)?);
     Some((Signature { count, runs }, place))
+}
+
+fn write_runs(runs: &[(String, u64)], letter: &mut Writer) {
+    letter.number(runs.len() as i64);
+    for (name, run) in runs {
+        letter.text(name);
+        letter.number(*run as i64);
+    }
+}
+
+fn read_runs(letter: &mut Reader<'_>) -> Option<Vec<(String, u64)>> {
+    let length = letter.number()?;
+    (0..length).map(|_| Some((letter.text()?, letter.number()? as u64))).collect()
+}
+
+impl Element {
+    /// Nothing of a datatype with too many runs, which is not compared.
+    pub(super) fn of(datatype: &Type) -> Element {
+        let mut runs = Vec::new();
+        append(datatype, 1, &mut runs);
+        if runs.len() > RUNS_MAX {
+            runs.clear();
+        }
+        Element(runs)
+    }
+
+    /// One of a predefined type.
+    #[cfg(test)]
+    pub(super) fn plain(name: &str) -> Element {
+        Element(vec![(name.to_owned(), 1)])
+    }
+
+    /// That of a message.
+    pub(super) fn times(&self, count: u64) -> Signature {
+        Signature { count, runs: self.0.clone() }
+    }
+
+    pub(super) fn encode(&self, letter: &mut Writer) {
+        write_runs(&self.0, letter);
+    }
+
+    pub(super) fn decode(letter: &mut Reader<'_>) -> Option<Element> {
+        read_runs(letter).map(Element)
+    }
 }
 
 /// What a send of this call's is.
@@ -484,12 +527,7 @@ fn signature_of(state: &State, call: &Called, (count, datatype): (&str, &str)) -
     let count = arguments.number(count).or_else(|| arguments.number("count"))?;
     let datatype = arguments.word(datatype).or_else(|| arguments.word("datatype"))?;
     let datatype = state.types.get(MPI_Datatype(datatype as usize))?;
-    let mut runs = Vec::new();
-    append(&datatype, 1, &mut runs);
-    if runs.len() > RUNS_MAX {
-        runs.clear();
-    }
-    Some(Signature { count: count.max(0) as u64, runs })
+    Some(Element::of(&datatype).times(count.max(0) as u64))
 }
 
 /// Appends the basic types of so many elements.
@@ -529,7 +567,7 @@ fn push(runs: &mut Vec<(String, u64)>, name: &str, count: u64) {
 
 impl Signature {
     /// Why a message of this signature must not be received as `wanted`.
-    fn difference(&self, wanted: &Signature) -> Option<String> {
+    pub(super) fn difference(&self, wanted: &Signature) -> Option<String> {
         if self.runs.is_empty() || wanted.runs.is_empty() || self.is_packed() || wanted.is_packed() {
             return None;
         }
@@ -568,14 +606,15 @@ impl Signature {
         self.runs.iter().any(|(name, _)| name == "MPI_PACKED")
     }
 
-    fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         match self.runs.as_slice() {
             [(name, run)] => format!("{} {name}", run * self.count),
             runs => {
                 let shown: Vec<String> =
                     runs.iter().take(4).map(|(name, run)| format!("{run} {name}")).collect();
                 let more = if runs.len() > shown.len() { ", …" } else { "" };
-                format!("{} elements of ({}{more})", self.count, shown.join(", "))
+                let plural = if self.count == 1 { "" } else { "s" };
+                format!("{} element{plural} of ({}{more})", self.count, shown.join(", "))
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Which threads call: the level of thread support is a promise of the program's (MPI section 11.6).
 //!
 //! Threads of a process that hosts many ranks are known to no rank, and their calls are refused; so this is about process ranks.
+//!
+//! At MPI_THREAD_MULTIPLE threads take turns (`process/turns`): one at a time is in the library, unless it waits. So each call is
+//! checked, and what checks keep needs no lock.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -21,7 +24,8 @@ thread_local! {
     static TOKEN: u8 = const { 0 };
 }
 
-fn token() -> usize {
+/// A number of the calling thread that no other has while it lives.
+pub(super) fn token() -> usize {
     TOKEN.with(|token| (token as *const u8).addr())
 }
 
@@ -29,7 +33,8 @@ impl Threads {
     /// A call begins. False if another thread is inside: this call is not checked, since what is kept here is for one at a time.
     pub(super) fn enter(&self, state: &State, findings: &Findings, by: Origin) -> bool {
         let me = token();
-        if let Err(other) = self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
+        if !state.takes_turns()
+            && let Err(other) = self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
             && other != me
         {
             if !self.said.swap(true, Ordering::Relaxed) {
@@ -59,7 +64,10 @@ impl Threads {
     }
 
     /// True if the calling thread's call is checked.
-    pub(super) fn is_inside(&self) -> bool {
+    pub(super) fn is_inside(&self, state: &State) -> bool {
+        if state.takes_turns() {
+            return state.turnstile.is_inside();
+        }
         self.inside.load(Ordering::Relaxed) == token()
     }
 

@@ -12,7 +12,7 @@ use super::objects::Objects;
 use super::operations::Operations;
 use super::shapes::{Arguments, Direction, Kind, Shapes};
 use super::signatures::{Signatures, flag_is_set};
-use super::threads::Threads;
+use super::threads::{Threads, token};
 use super::windows::Windows;
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -30,12 +30,14 @@ pub(crate) struct Check {
     collectives: Collectives,
     signatures: Signatures,
     windows: Windows,
-    /// The calls that have not returned, the innermost last.
+    /// The calls that have not returned, of each thread the innermost last.
     calls: RefCell<Vec<Begun>>,
 }
 
 /// A call that has not returned.
 struct Begun {
+    /// The thread that calls.
+    thread: usize,
     /// How far down the stack it came.
     depth: usize,
     /// Nothing if all has been seen of it already.
@@ -92,35 +94,50 @@ impl Watch for Check {
         call.entered = self.windows.begin(state, &self.findings, &self.letters, &call);
         let depth = stack_pointer!();
         let mut calls = self.calls.borrow_mut();
+        let thread = token();
         // What lies no higher on the stack was left by an exception or by longjmp.
-        calls.retain(|outer| outer.depth == 0 || outer.depth > depth);
-        calls.push(Begun { depth, call: Some(call) });
+        calls.retain(|outer| outer.thread != thread || outer.depth == 0 || outer.depth > depth);
+        calls.push(Begun { thread, depth, call: Some(call) });
     }
 
     fn fail(&self, state: &State, code: c_int) {
-        if !self.threads.is_inside() {
+        if !self.threads.is_inside(state) {
             return;
         }
-        let call = self.calls.borrow_mut().last_mut().and_then(|begun| begun.call.take());
+        let thread = token();
+        let mut calls = self.calls.borrow_mut();
+        let begun = calls.iter_mut().rfind(|begun| begun.thread == thread);
+        let call = begun.and_then(|begun| begun.call.take());
+        drop(calls);
         if let Some(call) = call {
             self.conclude(state, call, code);
         }
     }
 
     fn explain(&self, state: &State, code: c_int) {
-        if !self.threads.is_inside() {
+        if !self.threads.is_inside(state) {
             return;
         }
-        if let Some(call) = self.calls.borrow().last().and_then(|begun| begun.call.as_ref()) {
-            self.windows.explain(state, &self.findings, call, code);
+        let (thread, calls) = (token(), self.calls.borrow());
+        let begun = calls.iter().rfind(|begun| begun.thread == thread);
+        let Some(call) = begun.and_then(|begun| begun.call.as_ref()) else { return };
+        self.windows.explain(state, &self.findings, call, code);
+        let requests = call.given.iter().filter(|given| given.param.kind == Kind::Request);
+        let failed: Vec<_> = requests
+            .filter_map(|given| self.operations.collective(given.before))
+            .chain(call.collective)
+            .collect();
+        drop(calls);
+        for failed in failed {
+            self.collectives.failed(state, &self.findings, &self.letters, failed);
         }
     }
 
     fn leave(&self, state: &State, code: c_int) {
-        if !self.threads.is_inside() {
+        if !self.threads.is_inside(state) {
             return;
         }
-        let Some(begun) = self.calls.borrow_mut().pop() else { return };
+        let Some(begun) = self.pop() else { return };
         if let Some(call) = begun.call {
             self.conclude(state, call, code);
         }
@@ -156,6 +173,13 @@ impl Watch for Check {
 }
 
 impl Check {
+    /// The innermost call of the calling thread.
+    fn pop(&self) -> Option<Begun> {
+        let (thread, mut calls) = (token(), self.calls.borrow_mut());
+        let at = calls.iter().rposition(|begun| begun.thread == thread)?;
+        Some(calls.remove(at))
+    }
+
     fn leave_at_any_time(&self, call: &Called, code: c_int) {
         self.look_at_ends(call);
         if code == MPI_SUCCESS {

@@ -21,6 +21,8 @@ pub(crate) struct Comm {
     pub(crate) errhandler: RefCell<Arc<Errhandler>>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
+    /// The function that has made it, and where that was called; 0 if unknown.
+    pub(crate) made: Cell<Option<(&'static str, u64)>>,
     pub(crate) info: Info,
     /// That of a window, if it is one's.
     pub(crate) memory: Option<Box<Memory>>,
@@ -34,6 +36,7 @@ impl Comm {
             errhandler: RefCell::new(errhandler),
             attributes: Attributes::default(),
             name: RefCell::default(),
+            made: Cell::default(),
             info: Info::default(),
             memory: None,
         }
@@ -233,6 +236,12 @@ impl Comms {
     /// The predefined ones stay.
     pub(crate) fn remove(&self, handle: MPI_Comm) -> Option<Rc<Comm>> {
         self.derived.remove(handle.0)
+    }
+
+    /// All that have not been freed.
+    pub(crate) fn alive(&self) -> Vec<Rc<Comm>> {
+        let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
+        predefined.cloned().chain(self.derived.all(|_| true)).collect()
     }
 
     pub(crate) fn table(&self) -> &Table<Rc<Comm>> {

@@ -36,7 +36,8 @@ pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int>
     state.thread_level.fetch_max(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
     tools::begin(state);
-    let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state);
+    let is_checked = state.check().is_some();
+    let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state) && !is_checked;
     current::disown_children();
     state.begin();
     if level == MPI_THREAD_MULTIPLE || agent || state.tools.has_threads() {
@@ -50,9 +51,9 @@ pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int>
 }
 
 /// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
-/// program has made; checks and observers follow one call at a time.
+/// program has made; observers follow one call at a time.
 fn serves_threads(state: &State) -> bool {
-    !current::is_hosting() && !runtime::is_check_wanted() && !state.rank().is_observed()
+    !current::is_hosting() && !state.rank().is_observed()
 }
 
 fn highest_thread_level(state: &State) -> c_int {

@@ -52,6 +52,7 @@ pub(crate) fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, ne
 /// Stores a communicator, in its lane.
 pub(crate) fn add(call: &Call, comm: Comm) -> MPI_Comm {
     call.state.use_lane(comm.comm.lane());
+    comm.made.set(Some(call.name_and_site()));
     call.state.comms.insert(comm)
 }
 

@@ -74,6 +74,7 @@ fn make(
         };
         let own = Comm::new(own, Arc::clone(&call.state.handlers.fatal));
         heed(&own.info, &HINTS, info);
+        own.made.set(Some(call.name_and_site()));
         let memory = Memory::new(window, base, size as MPI_Aint, disp_unit, flavor);
         win.set(call.state.windows.insert(own, memory));
         Ok(base)

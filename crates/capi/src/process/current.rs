@@ -116,12 +116,21 @@ pub(crate) fn waiting_call() -> Option<runtime::Site> {
     site::waiting_call(&|| active()?.last_call())
 }
 
-/// The name of the calling rank's communicator of this number, or of the window that it belongs to, if it has one.
+/// The name of the calling rank's communicator of this number, or of the window that it belongs to; for one without a name,
+/// which call has made it.
 pub(crate) fn comm_name(context: u32) -> Option<String> {
     let state = active()?;
-    let comm = state.comms.of_context(context).or_else(|| state.windows.of_context(context))?;
+    let (kind, comm) = match state.comms.of_context(context) {
+        Some(comm) => ("communicator", comm),
+        None => ("window", state.windows.of_context(context)?),
+    };
     let name = comm.name.borrow();
-    (!name.is_empty()).then(|| name.clone())
+    if !name.is_empty() {
+        return Some(name.clone());
+    }
+    let (function, site) = comm.made.get()?;
+    let place = runtime::module::spot(site).map_or_else(String::new, |spot| format!(" [at {spot}]"));
+    Some(format!("the {kind} that {function}{place} made"))
 }
 
 /// Declares that ranks of this process are threads or fibers.

@@ -31,9 +31,10 @@ thread_local! {
 }
 
 impl State {
-    /// Opens lanes, for a process whose threads may call at once; false if there is one only.
+    /// Opens lanes, for a process whose threads may call at once; false if there is one only, as for checks, which follow one
+    /// call at a time.
     pub(super) fn open_lanes(&'static self) -> bool {
-        if self.thread_level.load(Ordering::Relaxed) < MPI_THREAD_MULTIPLE {
+        if self.thread_level.load(Ordering::Relaxed) < MPI_THREAD_MULTIPLE || self.check().is_some() {
             return false;
         }
         let Some(lanes) = Lanes::open(self.rank(), &self.turnstile, runtime::lanes_wanted()) else {

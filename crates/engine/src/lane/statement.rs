@@ -14,11 +14,12 @@ use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::receive::ReceiveStage;
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::SendStage;
+use crate::progress::tables::template::Operation as Prepared;
 use crate::schedule::{Identity, Schedules};
 use crate::values::contexts::Contexts;
 use crate::values::envelope::Envelope;
 use crate::values::group::Group;
-use crate::values::ids::ContextId;
+use crate::values::ids::{ContextId, Dest};
 use crate::values::request::{List, RequestId};
 
 /// At most so many operations of a kind are listed; a rank may have thousands open.
@@ -143,6 +144,8 @@ pub enum OperationKind {
     Post,
     /// The other has not ended its access to this rank's memory of a window.
     Complete,
+    /// A persistent send that is not active.
+    Unstarted,
 }
 
 impl Wait<'_> {
@@ -175,6 +178,7 @@ impl Wait<'_> {
             |operation| operation.kind == OperationKind::Send && !awaited(operation),
             &mut statement.offered,
         );
+        look.unstarted(&mut statement.offered);
         for message in core.unexpected.in_arrival_order() {
             if let Some(arrived) = core.messages.get(message)
                 && !arrived.envelope.context.is_companion()
@@ -217,6 +221,26 @@ impl Look<'_> {
             .map(|pattern| self.wanted(OperationKind::Receive, &pattern, self.core.direct_bytes()));
         let requests = self.core.requests.iter().filter_map(|request| self.operation(request));
         direct.into_iter().chain(requests).filter(wanted).for_each(|operation| into.add(operation));
+    }
+
+    /// Lists the persistent sends that are not active.
+    fn unstarted(&self, into: &mut Listed) {
+        for request in self.core.requests.iter() {
+            if let Work::Persistent(template) = &request.work
+                && template.active.is_none()
+                && let Prepared::Send { buffer, dest: Dest::Rank(to), tag, comm, .. } = &template.operation
+            {
+                into.add(Operation {
+                    kind: OperationKind::Unstarted,
+                    context: comm.context().to_bits(),
+                    collective: false,
+                    peer: comm.peers().node(*to).map(|node| node.0),
+                    peer_rank: Some(*to),
+                    tag: Some(tag.value()),
+                    bytes: buffer.bytes(),
+                });
+            }
+        }
     }
 
     /// Lists what a request waits for; false if that is nothing.
