@@ -31,6 +31,7 @@ mod processes;
 mod profile;
 mod projects;
 mod python;
+mod random;
 mod replay;
 mod reports;
 mod reproduce;

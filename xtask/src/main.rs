@@ -43,6 +43,8 @@ usage: cargo xtask <command>
   soak [files] [--minutes M] [--seed S] [--prefix DIR]
                           random traffic of all kinds for M minutes (10 if not said) on 4 processes, then on 64 fibers: no wrong byte, flat memory;
                           files: random writes, killed ranks, quotas and full disks: what was reported as written is in the file
+  soak random [--runs N] [--seed S] [--prefix DIR]
+                          N runs each (100 if not said) of random collectives, messages, one-sided operations and file accesses against models
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
                           MPICH's suite, in C and Fortran, from Debian's source package, against our prefix: a table by folder, failures with reasons
   size [--prefix DIR]     what the library, the core for a chip, an idle process and an idle fiber take, each against its budget

@@ -31,7 +31,8 @@ const STEPS: [Step; 15] = [
         name: "soak",
         run: || {
             soak::command(&["--minutes", "10", "--prefix", &released_prefix()?])?;
-            soak::command(&["files", "--minutes", "3", "--prefix", &released_prefix()?])
+            soak::command(&["files", "--minutes", "3", "--prefix", &released_prefix()?])?;
+            soak::command(&["random", "--runs", "300", "--prefix", &released_prefix()?])
         },
     },
     Step { name: "oldest compiler", run: oldest_compiler },

@@ -1,9 +1,12 @@
-//! `cargo xtask soak [files] [--minutes M] [--seed S] [--prefix DIR]`: what only time finds.
+//! `cargo xtask soak [files|random] [--minutes M] [--runs N] [--seed S] [--prefix DIR]`: what only
+//! time finds.
 //!
 //! Without a word random traffic of all kinds (`tests/c/soak.c`), on four processes and then on sixty-four fibers: every byte is compared, and memory must
-//! not grow. With `files`, random writes and faults ([`files`]).
+//! not grow. With `files`, random writes and faults ([`files`]). With `random`, random
+//! operations against models ([`random`]): N runs of each instead of minutes.
 
 mod files;
+mod random;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,17 +20,22 @@ const JOBS: [(&str, u32); 2] = [("process", 4), ("fiber", 64)];
 
 /// Runs the command.
 pub fn command(arguments: &[&str]) -> Outcome {
-    let usage = || "usage: cargo xtask soak [files] [--minutes M] [--seed S] [--prefix DIR]".to_owned();
-    let (of_files, arguments) = match arguments {
-        ["files", rest @ ..] => (true, rest),
-        all => (false, all),
+    let usage = || {
+        "usage: cargo xtask soak [files] [--minutes M] [--seed S] [--prefix DIR], \
+         or cargo xtask soak random [--runs N] [--seed S] [--prefix DIR]"
+            .to_owned()
     };
-    let (mut minutes, mut seed, mut prefix) = (10.0, 1u64, None);
+    let (kind, arguments) = match arguments {
+        [kind @ ("files" | "random"), rest @ ..] => (*kind, rest),
+        all => ("traffic", all),
+    };
+    let (mut minutes, mut runs, mut seed, mut prefix) = (10.0, 100u64, 1u64, None);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(usage)?;
         match *word {
-            "--minutes" => minutes = value.parse::<f64>().map_err(|_| usage())?,
+            "--minutes" if kind != "random" => minutes = value.parse::<f64>().map_err(|_| usage())?,
+            "--runs" if kind == "random" => runs = value.parse().map_err(|_| usage())?,
             "--seed" => seed = value.parse().map_err(|_| usage())?,
             "--prefix" => prefix = Some(PathBuf::from(value)),
             _ => return Err(usage()),
@@ -39,7 +47,12 @@ pub fn command(arguments: &[&str]) -> Outcome {
     let prefix = install::for_tests(prefix.as_deref())?;
     let room = install::target_directory(&workspace::root()).join("soak");
     fs::create_dir_all(&room).map_err(|error| format!("{}: {error}", room.display()))?;
-    if of_files {
+    if kind == "random" {
+        let programs: Outcome<Vec<_>> =
+            random::PROGRAMS.iter().map(|name| compiled(name, &prefix, &room)).collect();
+        return random::run(runs, seed, &prefix, &room, &programs?);
+    }
+    if kind == "files" {
         let program = compiled("files_faults", &prefix, &room)?;
         return files::run(minutes, seed, &prefix, &room, &program);
     }
