@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn groups_behave_as_lists_without_repetition(a in members(), b in members(), picks in proptest::collection::vec(-1i64..9, 0..5)) {
         let (x, y) = (list(&a), list(&b));
-        prop_assert_eq!(numbers(&x), a);
+        prop_assert_eq!(&numbers(&x), &a);
         for node in 0..100 {
             prop_assert_eq!(x.rank_of(Node(node)), a.iter().position(|n| *n == node).map(|at| at as u32));
         }

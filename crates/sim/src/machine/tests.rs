@@ -123,7 +123,7 @@ fn waiting_and_busy_times_of_a_link_are_reported() {
     machine.transfer(0, dma(1, 3, 400, 1));
     run(&mut machine);
     let shared = machine.links().iter().max_by_key(|link| link.waited).unwrap();
-    let router = |x| Node::Router(Position { x, y: 0 });
+    let router = |x| crate::Node::Router(Position { x, y: 0 });
     assert_eq!((shared.from, shared.to, shared.control), (router(1), router(2), false));
     assert_eq!((shared.flits, shared.packets), (200, 2));
     // One came at 105 and went at once, the other at 115 and waited until 205.

@@ -255,7 +255,7 @@ proptest! {
         made.map().each_row(0, &mut |basic, first, copies, stride| {
             rows.extend((0..copies as i64).map(|copy| (basic, first + copy * stride)));
         });
-        prop_assert_eq!(rows, model.entries);
+        prop_assert_eq!(&rows, &model.entries);
 
         let all = model.bytes(count);
         prop_assert_eq!(&walked(&made, 0, all.len() as u64), &all);
