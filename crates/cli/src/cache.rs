@@ -196,6 +196,7 @@ pub fn prerequisites(rule: &[u8]) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
     use super::*;
@@ -296,7 +297,7 @@ mod tests {
         let home = room.0.path().to_str().unwrap();
         let cache = by("HOME", home).unwrap();
         assert_eq!(cache.directory, room.0.path().join(".cache/corelace/programs"));
-        let open = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let open = fs::Permissions::from_mode(0o777);
         fs::set_permissions(&cache.directory, open).unwrap();
         assert!(by("HOME", home).is_none(), "others can write there");
     }

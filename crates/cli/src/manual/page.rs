@@ -103,9 +103,16 @@ fn item(page: &mut String, term: &str, text: &str) {
 }
 
 /// Text that means nothing else to the formatter: no escapes, no dash that becomes a hyphen, no line
-/// that begins as requests do.
+/// that begins as requests do, nothing but ASCII.
 fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\n', " ");
+    let escape = |letter: char| match letter {
+        '\\' => "\\e".to_owned(),
+        '-' => "\\-".to_owned(),
+        '\n' => " ".to_owned(),
+        letter if letter.is_ascii() => letter.to_string(),
+        letter => format!("\\[u{:04X}]", u32::from(letter)),
+    };
+    let text: String = text.chars().map(escape).collect();
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 
@@ -117,5 +124,6 @@ mod tests {
     fn what_formatters_would_take_for_requests_is_escaped() {
         assert_eq!(escaped(".so a\\b -x"), "\\&.so a\\eb \\-x");
         assert_eq!(escaped("'quoted'"), "\\&'quoted'");
+        assert_eq!(escaped("KEY=VALUE,…"), "KEY=VALUE,\\[u2026]");
     }
 }
