@@ -33,6 +33,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("onesided_still.c", "needs a pipe, and two ranks"),
     ("openmp.c", "needs another compilation"),
     ("openmp_multiple.c", "needs another compilation"),
+    ("past_handles.c", "uses handles of what is gone on purpose"),
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
     ("spawn.c", "starts others, which ranks that share a process cannot"),
