@@ -340,14 +340,50 @@ static void complete(struct state *s)
             DONE(index, statuses);
         }
     }
-    for (int i = 0; i < count; i++) {
+}
+
+/* Both sides have a request that can be started again, and both know it. */
+static int may_repeat(const struct message *m)
+{
+    int is_persistent = m->send == SEND_INIT || m->send == SSEND_INIT;
+    return m->send == PARTS || (is_persistent && m->receive == RECV_INIT && m->match != OPEN);
+}
+
+/* Starts these once more, with other data. */
+static void repeat(struct state *s)
+{
+    struct transfer *others[2 * MOST + 8];
+    int kept = 0, other_count = 0;
+    for (int i = 0; i < s->messages; i++)
+        if (may_repeat(&s->list[i])) s->list[i].key++, s->came[i] = 0;
+    for (int i = 0; i < s->pending_count; i++) {
         struct transfer *t = s->pending[i];
-        if (!t->is_persistent) {
-            if (t->request != MPI_REQUEST_NULL) wrong(s->job, "a completed request is not MPI_REQUEST_NULL");
+        const struct message *m = &s->list[t->message];
+        if (!t->is_persistent || !may_repeat(m)) {
+            others[other_count++] = t;
             continue;
         }
-        MPI_Request_free(&t->request);
-        release(t);
+        s->pending[kept++] = t;
+        t->is_done = t->is_started = 0;
+        memset(t->room.memory, 0xa5, (size_t)t->room.bytes);
+        memset(t->room.expected, 0xa5, (size_t)t->room.bytes);
+        if (t->sends) set_block(&t->room, &t->layout, 0, m->key);
+        if (t->sends) want_block(&t->room, &t->layout, 0, m->key);
+        if (!t->sends || m->send != PARTS) MPI_Start(&t->request);
+    }
+    s->pending_count = kept;
+    make_ready(s);
+    look_at_parts(s);
+    complete(s);
+    for (int i = 0; i < other_count; i++) later(s, others[i]);
+}
+
+static void free_all(struct state *s)
+{
+    for (int i = 0; i < s->pending_count; i++) {
+        struct transfer *t = s->pending[i];
+        if (t->is_persistent) MPI_Request_free(&t->request), release(t);
+        if (t->request != MPI_REQUEST_NULL) wrong(s->job, "a completed request is not MPI_REQUEST_NULL");
     }
     s->pending_count = 0;
 }
@@ -448,6 +484,9 @@ static void step(struct state *s)
     make_ready(s);
     look_at_parts(s);
     complete(s);
+    int repeats = draw(&from, 2);
+    if (repeats) repeat(s);
+    free_all(s);
     for (int i = 0; i < s->messages; i++)
         if (s->came[i] != (s->list[i].to == rank)) wrong(s->job, "message %d came %d times", i, s->came[i]);
     MPI_Barrier(s->job->comm);
