@@ -264,8 +264,9 @@ static inline long some_length(struct draw *from, long most)
     return chosen <= most ? chosen : chosen % (most + 1);
 }
 
-/* Runs the steps in every thread. Usage of all testers: SEED [STEPS [THREADS]]. */
-static inline int run_jobs(int argc, char **argv, void *(*work)(void *))
+/* Runs the steps in every thread, between what is made before and freed after all of them. Usage of all testers: SEED [STEPS [THREADS]]. */
+static inline int run_jobs(int argc, char **argv, void *(*work)(void *), void (*made)(void),
+                           void (*free_made)(void))
 {
     static struct job jobs[MOST_THREADS];
     pthread_t running[MOST_THREADS];
@@ -282,9 +283,11 @@ static inline int run_jobs(int argc, char **argv, void *(*work)(void *))
         jobs[i].thread = i;
         MPI_Comm_dup(MPI_COMM_WORLD, &jobs[i].comm);
     }
+    if (made) made();
     for (int i = 1; i < threads; i++) pthread_create(&running[i], NULL, work, &jobs[i]);
     work(&jobs[0]);
     for (int i = 1; i < threads; i++) pthread_join(running[i], NULL);
+    if (free_made) free_made();
     for (int i = 0; i < threads; i++) MPI_Comm_free(&jobs[i].comm);
     if (failures > 0)
         fprintf(stderr, "rank %d of %d: seed %llu, %d steps, %d threads: %d failures\n", rank, size,

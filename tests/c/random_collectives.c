@@ -562,12 +562,7 @@ static void *work(void *given)
     return NULL;
 }
 
-/* A datatype and an operation need a started library. */
-static void *work_with_reductions(void *given)
+int main(int argc, char **argv)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, list_reductions);
-    return work(given);
+    return run_jobs(argc, argv, work, list_reductions, free_reductions);
 }
-
-int main(int argc, char **argv) { return run_jobs(argc, argv, work_with_reductions); }

@@ -467,5 +467,5 @@ static void *work(void *given)
 int main(int argc, char **argv)
 {
     if (argc > 4) snprintf(given_name, sizeof given_name, "%s", argv[4]);
-    return run_jobs(argc, argv, work);
+    return run_jobs(argc, argv, work, NULL, NULL);
 }

@@ -75,6 +75,7 @@ static void draw_list(struct state *s, struct draw *from)
         m->elements = some_length(from, LONGEST / m->bytes);
         m->more = draw(from, 4) == 0 ? 1 + draw(from, 40) : 0;
         m->match = matches[m->comm][m->to];
+        if (m->match == OPEN) m->elements *= m->bytes, m->bytes = 1;
         m->send = (enum send)draw(from, m->match == OPEN ? PARTS + 1 : SENDS);
         m->receive = (enum receive)draw(from, RECEIVES);
         if (m->from == m->to && m->send > PARTS) m->send = ISEND;
@@ -569,18 +570,19 @@ static void *work(void *given)
     return NULL;
 }
 
+/* What all threads send from. */
 static void attach(void)
 {
     int bytes = 2 * MOST_THREADS * MOST * (BUFFERED + MPI_BSEND_OVERHEAD + 64);
     MPI_Buffer_attach(malloc((size_t)bytes), bytes);
 }
 
-/* The first thread attaches what all of them send from. */
-static void *work_with_buffer(void *given)
+static void detach(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, attach);
-    return work(given);
+    void *buffer;
+    int bytes;
+    MPI_Buffer_detach(&buffer, &bytes);
+    free(buffer);
 }
 
-int main(int argc, char **argv) { return run_jobs(argc, argv, work_with_buffer); }
+int main(int argc, char **argv) { return run_jobs(argc, argv, work, attach, detach); }

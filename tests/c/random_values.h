@@ -127,4 +127,10 @@ static void list_reductions(void)
     MPI_Op_create(join_all, 0, &reductions[AFFINE].op);
 }
 
+static void free_reductions(void)
+{
+    MPI_Type_free(&reductions[AFFINE].type);
+    MPI_Op_free(&reductions[AFFINE].op);
+}
+
 #endif

@@ -275,7 +275,7 @@ static void act(struct state *s, struct action *a)
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Win w = s->window;
     MPI_Aint place = s->starts[a->target] + a->place / s->units[a->target];
-    int is_passive = s->epoch >= SHARED, to = a->target, asks = a->with_request && is_passive;
+    int is_passive = s->epoch >= SHARED, to = a->target, asks = a->with_request && is_passive && a->kind < FETCH;
     void *sent = a->has_sent ? start_of(&a->sent) : NULL,
          *got = a->has_got ? start_of(&a->got) : NULL;
     struct layout none = plain(0, a->bytes ? MPI_BYTE : MPI_INT, 1),
@@ -445,8 +445,6 @@ static void step(struct state *s)
 
 static void *work(void *given)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, list_reductions);
     struct state *s = calloc(1, sizeof *s);
     s->job = given;
     s->window = MPI_WIN_NULL;
@@ -457,4 +455,7 @@ static void *work(void *given)
     return NULL;
 }
 
-int main(int argc, char **argv) { return run_jobs(argc, argv, work); }
+int main(int argc, char **argv)
+{
+    return run_jobs(argc, argv, work, list_reductions, free_reductions);
+}
