@@ -45,7 +45,7 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Programs with arguments.
-const ARGUMENTS: [(&str, &[&str]); 6] = [
+const ARGUMENTS: [(&str, &[&str]); 10] = [
     // Checks are told of every kind, length and root.
     // That members change their way takes two of them, and more calls.
     ("again.c", &["16"]),
@@ -53,6 +53,10 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
     ("many_integers.c", &["1000"]),
     // Every length, and once with gaps.
     ("moving.c", &["4"]),
+    ("random_collectives.c", &["1", "40"]),
+    ("random_files.c", &["1", "40"]),
+    ("random_messages.c", &["1", "40"]),
+    ("random_windows.c", &["1", "40"]),
     ("rolling.c", &["60", "12", "3"]),
     ("traffic.c", &["1", "50"]),
 ];

@@ -130,6 +130,19 @@ static void rooted(MPI_Comm inter)
 }
 
 /* Those in which both sides give and get, in the three forms. */
+/* The root of a reduction gives nothing, and those beside it neither give nor take. */
+static void without_buffers(MPI_Comm inter)
+{
+    enum { LENGTH = 5000 };
+    static int given[LENGTH], sums[LENGTH];
+    int root = !lower ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    MPI_Request request;
+    for (int i = 0; i < LENGTH; i++) given[i] = i;
+    MPI_Ireduce(lower ? NULL : given, rank == 0 ? sums : NULL, LENGTH, MPI_INT, MPI_SUM, root, inter, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; rank == 0 && i < LENGTH; i += 499) SAME(sums[i], theirs * i);
+}
+
 static void symmetric(MPI_Comm inter)
 {
     int expected = 0, sum, *from = malloc(sizeof *from * (size_t)size), *to = malloc(sizeof *to * (size_t)size);
@@ -345,6 +358,7 @@ int main(int argc, char **argv)
     shape(inter);
     messages(inter);
     rooted(inter);
+    without_buffers(inter);
     symmetric(inter);
     children(inter);
     from_groups();

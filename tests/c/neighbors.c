@@ -144,6 +144,39 @@ static void on_distributed(void)
     MPI_Comm_free(&a.comm);
 }
 
+/* Rank 0 gets from all others, who get nothing. Who gets or sends nothing needs neither memory nor
+ * counts (MPI section 8.6). */
+static void on_one_way(void)
+{
+    enum { LENGTH = 5000 };
+    int sources[MOST], in = rank == 0 ? size - 1 : 0, out = rank == 0 ? 0 : 1, to = 0;
+    int *mine = out ? malloc(LENGTH * sizeof *mine) : NULL;
+    int *got = in ? malloc((size_t)in * LENGTH * sizeof *got) : NULL;
+    int *counts = malloc(((size_t)in + 1) * sizeof *counts), *places = malloc(((size_t)in + 1) * sizeof *places);
+    if (size == 1 || size > MOST) return;
+    for (int i = 0; i < in; i++) sources[i] = i + 1, counts[i] = LENGTH, places[i] = i * LENGTH;
+    for (int i = 0; i < out; i++) counts[i] = LENGTH, places[i] = 0;
+    MPI_Comm comm;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, sources, MPI_UNWEIGHTED, out, &to, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &comm);
+    for (int form = 0; form < 3; form++) {
+        MPI_Request request;
+        for (int i = 0; i < out * LENGTH; i++) mine[i] = rank * 10000 + form * 100 + i;
+        if (form == 0) MPI_Ineighbor_alltoall(mine, LENGTH, MPI_INT, got, LENGTH, MPI_INT, comm, &request);
+        else if (form == 1) MPI_Ineighbor_allgather(mine, LENGTH, MPI_INT, got, LENGTH, MPI_INT, comm, &request);
+        else
+            MPI_Ineighbor_alltoallv(mine, out ? counts : NULL, out ? places : NULL, MPI_INT, got, in ? counts : NULL,
+                                    in ? places : NULL, MPI_INT, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < in; i++) {
+            SAME(got[i * LENGTH], (i + 1) * 10000 + form * 100);
+            SAME(got[i * LENGTH + LENGTH - 1], (i + 1) * 10000 + form * 100 + LENGTH - 1);
+        }
+    }
+    MPI_Comm_free(&comm);
+    free(mine), free(got), free(counts), free(places);
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -154,6 +187,7 @@ int main(int argc, char **argv)
     on_grid(size, 1, 0, 0);
     on_graph();
     on_distributed();
+    on_one_way();
     int mine[EACH] = {0}, got[EACH], class;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Error_class(MPI_Neighbor_allgather(mine, EACH, MPI_INT, got, EACH, MPI_INT, MPI_COMM_WORLD), &class);

@@ -31,9 +31,15 @@ static inline uint64_t mixed(uint64_t x)
     return x ^ x >> 31;
 }
 
-static inline uint64_t number(struct draw *from) { return mixed(from->state += 0x9e3779b97f4a7c15u); }
+static inline uint64_t number(struct draw *from)
+{
+    return mixed(from->state += 0x9e3779b97f4a7c15u);
+}
 
-static inline int draw(struct draw *from, long below) { return (int)(number(from) % (uint64_t)below); }
+static inline int draw(struct draw *from, long below)
+{
+    return (int)(number(from) % (uint64_t)below);
+}
 
 /* Of a step, for all ranks. */
 static inline struct draw of_step(const struct job *job)
@@ -83,7 +89,8 @@ static inline struct layout plain(long elements, MPI_Datatype element, int bytes
     return (struct layout){element, (int)elements, bytes, 0, elements, extent, 0, extent, NULL};
 }
 
-static inline struct layout laid_out(int kind, long n, MPI_Datatype element, int bytes, struct draw *from)
+static inline struct layout laid_out(int kind, long n, MPI_Datatype element, int bytes,
+                                     struct draw *from)
 {
     struct layout made = plain(n, element, bytes);
     MPI_Aint lower, extent;
@@ -97,14 +104,17 @@ static inline struct layout laid_out(int kind, long n, MPI_Datatype element, int
         for (long i = 0; i < n; i++) at[i] *= 2;
         MPI_Type_vector((int)n, 1, 2, element, &made.type);
         break;
-    case 2: case 3: case 9: { /* wide, backwards, with a lower bound that is not zero */
+    case 2:
+    case 3:
+    case 9: { /* wide, backwards, with a lower bound that is not zero */
         int stride = kind == 2 ? 3 * bytes : kind == 3 ? -bytes : 2 * bytes;
         for (long i = 0; i < n; i++) at[i] = i * stride;
         MPI_Type_create_resized(element, kind == 9 ? -4 * bytes : 0, stride, &made.type);
         made.count = (int)n;
         break;
     }
-    case 4: case 5: { /* in reverse; mixed up with gaps and extents that are too long */
+    case 4:
+    case 5: { /* in reverse; mixed up with gaps and extents that are too long */
         MPI_Aint *places = malloc(sizeof *places * (size_t)n);
         long place = kind == 4 ? 0 : -bytes * draw(&own, 5);
         for (long i = 0; i < n; i++, place += bytes)
@@ -187,19 +197,24 @@ static inline struct room room_for(const struct layout *made, long blocks)
 static inline void *start_of(const struct room *room) { return room->memory + room->origin; }
 
 /* The element is to have this value in the end. */
-static inline void want(struct room *room, const struct layout *made, long block, long element, const void *bytes)
+static inline void want(struct room *room, const struct layout *made, long block, long element,
+                        const void *bytes)
 {
-    memcpy(room->expected + room->origin + place_in(made, block, element), bytes, (size_t)made->bytes);
+    memcpy(room->expected + room->origin + place_in(made, block, element), bytes,
+           (size_t)made->bytes);
 }
 
 /* The element has this value now. */
-static inline void set(struct room *room, const struct layout *made, long block, long element, const void *bytes)
+static inline void set(struct room *room, const struct layout *made, long block, long element,
+                       const void *bytes)
 {
-    memcpy(room->memory + room->origin + place_in(made, block, element), bytes, (size_t)made->bytes);
+    memcpy(room->memory + room->origin + place_in(made, block, element), bytes,
+           (size_t)made->bytes);
 }
 
 /* All elements of a block, now or in the end. */
-static inline void want_block(struct room *room, const struct layout *made, long block, uint64_t key)
+static inline void want_block(struct room *room, const struct layout *made, long block,
+                              uint64_t key)
 {
     unsigned char bytes[32];
     for (long i = 0; i < made->elements; i++) {
@@ -237,17 +252,21 @@ static inline void free_room(struct room *room)
 /* Short ones mostly, and some on both sides of every threshold. */
 static inline long some_length(struct draw *from, long most)
 {
-    static const long around[] = {0,    16,   64,   128,   256,   512,    2048,
+    static const long around[] = {0,    16,   64,    128,   256,    512,    2048,
                                   4096, 8192, 16384, 65536, 131072, 1048576};
     int kind = draw(from, 64);
-    long most_of_kind = kind < 36 ? 30 : kind < 54 ? around[1 + draw(from, 5)] :
-                        kind < 63 ? around[6 + draw(from, 4)] : around[9 + draw(from, 4)];
-    long chosen = most_of_kind <= 30 ? draw(from, most_of_kind + 1) : most_of_kind - 3 + draw(from, 7);
+    long most_of_kind = kind < 36   ? 30
+                        : kind < 54 ? around[1 + draw(from, 5)]
+                        : kind < 63 ? around[6 + draw(from, 4)]
+                                    : around[9 + draw(from, 4)];
+    long chosen =
+        most_of_kind <= 30 ? draw(from, most_of_kind + 1) : most_of_kind - 3 + draw(from, 7);
     return chosen <= most ? chosen : chosen % (most + 1);
 }
 
-/* Runs the steps in every thread. Usage of all testers: SEED [STEPS [THREADS]]. */
-static inline int run_jobs(int argc, char **argv, void *(*work)(void *))
+/* Runs the steps in every thread, between what is made before and freed after all of them. Usage of all testers: SEED [STEPS [THREADS]]. */
+static inline int run_jobs(int argc, char **argv, void *(*work)(void *), void (*made)(void),
+                           void (*free_made)(void))
 {
     static struct job jobs[MOST_THREADS];
     pthread_t running[MOST_THREADS];
@@ -264,9 +283,11 @@ static inline int run_jobs(int argc, char **argv, void *(*work)(void *))
         jobs[i].thread = i;
         MPI_Comm_dup(MPI_COMM_WORLD, &jobs[i].comm);
     }
+    if (made) made();
     for (int i = 1; i < threads; i++) pthread_create(&running[i], NULL, work, &jobs[i]);
     work(&jobs[0]);
     for (int i = 1; i < threads; i++) pthread_join(running[i], NULL);
+    if (free_made) free_made();
     for (int i = 0; i < threads; i++) MPI_Comm_free(&jobs[i].comm);
     if (failures > 0)
         fprintf(stderr, "rank %d of %d: seed %llu, %d steps, %d threads: %d failures\n", rank, size,

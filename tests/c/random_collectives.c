@@ -3,24 +3,36 @@
  * All ranks draw the same operations. Blocking, non-blocking and persistent ones are under way
  * beside each other; communicators come and go, between groups and with neighbours too. Every rank
  * computes what it has to get with a loop over the ranks, and compares the gaps of its buffers. */
+#include "random_places.h"
 #include "random_values.h"
 
-enum { SLOTS = 6, MOST_RANKS = 64, MOST_PENDING = 32, MOST_BYTES = 4 << 20 };
+enum { SLOTS = 6, MOST_PENDING = 32, MOST_BYTES = 4 << 20 };
 enum form { BLOCKING, LATER, PERSISTENT };
 enum kind {
-    BARRIER, BCAST, GATHER, SCATTER, ALLGATHER, ALLTOALL, GATHERV, SCATTERV, ALLGATHERV, ALLTOALLV, ALLTOALLW,
-    REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, KINDS
+    BARRIER,
+    BCAST,
+    GATHER,
+    SCATTER,
+    ALLGATHER,
+    ALLTOALL,
+    GATHERV,
+    SCATTERV,
+    ALLGATHERV,
+    ALLTOALLV,
+    ALLTOALLW,
+    REDUCE,
+    ALLREDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_BLOCK,
+    SCAN,
+    EXSCAN,
+    KINDS
 };
 static const char *const names[] = {
-    "barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "gatherv", "scatterv", "allgatherv",
-    "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
-
-/* A communicator, and whom its operations move data between. */
-struct place {
-    MPI_Comm comm;
-    int me, side, theirs, mine, others, is_inter, is_graph;
-    int outs, ins, to[MOST_RANKS], from[MOST_RANKS];
-};
+    "barrier",   "bcast",   "gather",    "scatter",        "allgather",
+    "alltoall",  "gatherv", "scatterv",  "allgatherv",     "alltoallv",
+    "alltoallw", "reduce",  "allreduce", "reduce_scatter", "reduce_scatter_block",
+    "scan",      "exscan"};
 
 struct operation {
     enum kind kind;
@@ -36,68 +48,6 @@ struct operation {
     long open; /* from which element on the result may be anything */
     char name[160];
 };
-
-/* Who talks to whom in a graph, the same for all. */
-static int is_edge(uint64_t key, int from, int to) { return mixed(key + (uint64_t)from * 77 + (uint64_t)to) % 3 == 0; }
-
-static void make_graph(MPI_Comm base, uint64_t key, struct place *made)
-{
-    int me, members;
-    MPI_Comm_rank(base, &me), MPI_Comm_size(base, &members);
-    made->is_graph = 1;
-    for (int i = members - 1; i >= 0; i--) {
-        if (is_edge(key, i, me)) made->from[made->ins++] = i;
-        if (is_edge(key, me, i)) made->to[made->outs++] = i;
-    }
-    MPI_Dist_graph_create_adjacent(base, made->ins, made->from, MPI_UNWEIGHTED, made->outs, made->to, MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &made->comm);
-}
-
-static void make_place(const struct job *job, struct draw *from, struct place *made)
-{
-    MPI_Comm half;
-    MPI_Group all, some;
-    int how = draw(from, size > 1 ? 8 : 4), me = rank, list[MOST_RANKS], count = 0;
-    uint64_t key = number(from);
-    int color = rank == 0 ? 0 : rank == size - 1 ? 1 : (int)(mixed(key + (uint64_t)rank) % 2);
-    *made = (struct place){.comm = MPI_COMM_NULL};
-    switch (how) {
-    case 0: MPI_Comm_dup(job->comm, &made->comm); break;
-    case 1: MPI_Comm_split(job->comm, 0, -me, &made->comm); break;
-    case 2: MPI_Comm_split(job->comm, me % 3, (int)(mixed(key * 3 + (uint64_t)me) % 100), &made->comm); break;
-    case 3: make_graph(job->comm, key, made); break;
-    case 4: /* of some, and without the others */
-        for (int i = size - 1; i >= 0; i--)
-            if (mixed(key + (uint64_t)i) % 3) list[count++] = i;
-        MPI_Comm_group(job->comm, &all);
-        MPI_Group_incl(all, count, list, &some);
-        MPI_Comm_create(job->comm, some, &made->comm);
-        MPI_Group_free(&all), MPI_Group_free(&some);
-        break;
-    default:
-        /* Rank 0 leads one half, and the last rank the other one, of which the order is reversed. */
-        MPI_Comm_split(job->comm, color, color ? -me : me, &half);
-        MPI_Intercomm_create(half, 0, job->comm, color ? 0 : size - 1, 7, &made->comm);
-        MPI_Comm_free(&half);
-        if (how == 5) {
-            MPI_Comm merged;
-            MPI_Intercomm_merge(made->comm, color, &merged);
-            MPI_Comm_free(&made->comm);
-            made->comm = merged;
-        } else made->is_inter = 1, made->side = color;
-    }
-    if (made->comm == MPI_COMM_NULL) return;
-    MPI_Comm_rank(made->comm, &made->me), MPI_Comm_size(made->comm, &made->mine);
-    made->others = made->mine, made->theirs = made->side;
-    if (made->is_inter) MPI_Comm_remote_size(made->comm, &made->others), made->theirs = !made->side;
-}
-
-/* The members of the other group, or of the same one if there is one only. */
-static void meet_all(struct place *place)
-{
-    place->ins = place->outs = place->others;
-    for (int i = 0; i < place->others; i++) place->to[i] = place->from[i] = i;
-}
 
 static void prepare(struct operation *op, int sends, struct layout layout, long blocks)
 {
@@ -119,11 +69,15 @@ static void compare(const struct job *job, struct operation *op)
         for (long i = 0; i < op->in.elements; i++) {
             long at = op->got.origin + place_in(&op->in, 0, i) + r->gap;
             memcpy(op->got.memory + at, op->got.expected + at, (size_t)(r->gap_end - r->gap));
-            if (i >= op->open) memcpy(op->got.memory + at - r->gap, op->got.expected + at - r->gap, (size_t)r->bytes);
+            if (i >= op->open)
+                memcpy(op->got.memory + at - r->gap, op->got.expected + at - r->gap,
+                       (size_t)r->bytes);
         }
     char text[200];
-    if (op->has_sent) snprintf(text, sizeof text, "%s, sent", op->name), check_room(job, &op->sent, text);
-    if (op->has_got) snprintf(text, sizeof text, "%s, got", op->name), check_room(job, &op->got, text);
+    if (op->has_sent)
+        snprintf(text, sizeof text, "%s, sent", op->name), check_room(job, &op->sent, text);
+    if (op->has_got)
+        snprintf(text, sizeof text, "%s, got", op->name), check_room(job, &op->got, text);
 }
 
 static void end(struct operation *op)
@@ -154,10 +108,12 @@ static void complete(struct draw *mine, struct operation **pending, int count)
         for (int i = 0; i < count; i++) MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE);
         break;
     case 3:
-        for (; left > 0; left -= done) MPI_Waitsome(count, requests, &done, indices, MPI_STATUSES_IGNORE);
+        for (; left > 0; left -= done)
+            MPI_Waitsome(count, requests, &done, indices, MPI_STATUSES_IGNORE);
         break;
     case 4:
-        for (; left > 0; left -= done) MPI_Testsome(count, requests, &done, indices, MPI_STATUSES_IGNORE);
+        for (; left > 0; left -= done)
+            MPI_Testsome(count, requests, &done, indices, MPI_STATUSES_IGNORE);
         break;
     default:
         for (int i = 0; i < count; i++)
@@ -176,7 +132,8 @@ static void drain(const struct job *job, struct draw *mine, struct operation **p
     for (int i = 0; i < *count; i++) {
         compare(job, pending[i]);
         if (!pending[i]->is_persistent) continue;
-        if (pending[i]->has_got) memcpy(pending[i]->got.memory, pending[i]->before, (size_t)pending[i]->got.bytes);
+        if (pending[i]->has_got)
+            memcpy(pending[i]->got.memory, pending[i]->before, (size_t)pending[i]->got.bytes);
         requests[repeated] = pending[i]->request;
         again[repeated++] = pending[i];
     }
@@ -190,17 +147,18 @@ static void drain(const struct job *job, struct draw *mine, struct operation **p
     *count = 0;
 }
 
-#define CALL(name, later, ...)                                                                \
-    (form == BLOCKING ? MPI_##name(__VA_ARGS__) :                                             \
-     form == LATER    ? MPI_##later(__VA_ARGS__, &op->request) :                              \
-                        MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &op->request))
+#define CALL(name, later, ...)                                 \
+    (form == BLOCKING ? MPI_##name(__VA_ARGS__)                \
+     : form == LATER  ? MPI_##later(__VA_ARGS__, &op->request) \
+                      : MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &op->request))
 /* Between neighbours, or all. */
-#define EITHER(name, lower, ...)                                                              \
-    (meets ? CALL(Neighbor_##lower, Ineighbor_##lower, __VA_ARGS__) : CALL(name, I##lower, __VA_ARGS__))
-#define KEEP                                                                                  \
-    if (form == PERSISTENT && op->has_got) {                                                  \
-        op->before = malloc((size_t)op->got.bytes);                                           \
-        memcpy(op->before, op->got.memory, (size_t)op->got.bytes);                            \
+#define EITHER(name, lower, ...)                                    \
+    (meets ? CALL(Neighbor_##lower, Ineighbor_##lower, __VA_ARGS__) \
+           : CALL(name, I##lower, __VA_ARGS__))
+#define KEEP                                                       \
+    if (form == PERSISTENT && op->has_got) {                       \
+        op->before = malloc((size_t)op->got.bytes);                \
+        memcpy(op->before, op->got.memory, (size_t)op->got.bytes); \
     }
 #define SENT (op->has_sent ? start_of(&op->sent) : NULL)
 #define GOT (op->has_got ? start_of(&op->got) : NULL)
@@ -231,7 +189,8 @@ static struct layout countable(struct plan *plan, long n)
 static long count_for(const struct plan *plan, int side, int from, int to)
 {
     if (plan->in_place && from > to) return count_for(plan, side, to, from);
-    uint64_t drawn = mixed(plan->key * 5 + (uint64_t)side * 31 + (uint64_t)from * 4099 + (uint64_t)to);
+    uint64_t drawn =
+        mixed(plan->key * 5 + (uint64_t)side * 31 + (uint64_t)from * 4099 + (uint64_t)to);
     return drawn % 4 == 0 ? 0 : (long)(drawn >> 8) % (plan->n + 1);
 }
 
@@ -264,7 +223,8 @@ static void set_part(struct operation *op, int sends, int wants, long at, long c
 static void rooted(struct operation *op, struct place *p, struct plan *plan, enum form form)
 {
     int from_here = !p->is_inter || p->side == plan->root_side, root = plan->root, me = p->me;
-    int is_root = from_here && me == root, in_place = plan->in_place && is_root, *counts = op->lists[0], *places = op->lists[1];
+    int is_root = from_here && me == root, in_place = plan->in_place && is_root,
+        *counts = op->lists[0], *places = op->lists[1];
     int joins = p->is_inter ? !from_here : 1; /* gives to the root or takes from it */
     long n = plan->n;
     uint64_t key = plan->key;
@@ -280,7 +240,8 @@ static void rooted(struct operation *op, struct place *p, struct plan *plan, enu
         KEEP;
         CALL(Bcast, Ibcast, IN, root, p->comm);
         break;
-    case GATHER: case GATHERV:
+    case GATHER:
+    case GATHERV:
         if (joins && !in_place) {
             long count = op->kind == GATHER ? n : count_for(plan, 0, me, 0);
             prepare(op, 1, any(plan, count), 1);
@@ -293,15 +254,17 @@ static void rooted(struct operation *op, struct place *p, struct plan *plan, enu
         } else if (is_root) {
             for (int i = 0; i < givers; i++) counts[i] = (int)count_for(plan, 0, i, 0);
             prepare(op, 0, countable(plan, spread(plan, givers, counts, places)), 1);
-            for (int i = 0; i < givers; i++) set_part(op, 0, 1, places[i], counts[i], key_of(key, 0, i, 0));
+            for (int i = 0; i < givers; i++)
+                set_part(op, 0, 1, places[i], counts[i], key_of(key, 0, i, 0));
             if (in_place) set_part(op, 0, 0, places[me], counts[me], key_of(key, 0, me, 0));
         }
         KEEP;
         if (op->kind == GATHER)
-            CALL(Gather, Igather, in_place ? MPI_IN_PLACE : SENT, op->out.count, op->out.type, IN, root, p->comm);
+            CALL(Gather, Igather, in_place ? MPI_IN_PLACE : SENT, op->out.count, op->out.type, IN,
+                 root, p->comm);
         else
-            CALL(Gatherv, Igatherv, in_place ? MPI_IN_PLACE : SENT, op->out.count, op->out.type, GOT, counts, places,
-                 op->in.type, root, p->comm);
+            CALL(Gatherv, Igatherv, in_place ? MPI_IN_PLACE : SENT, op->out.count, op->out.type,
+                 GOT, counts, places, op->in.type, root, p->comm);
         break;
     default:
         if (is_root && op->kind == SCATTER) {
@@ -310,7 +273,8 @@ static void rooted(struct operation *op, struct place *p, struct plan *plan, enu
         } else if (is_root) {
             for (int i = 0; i < givers; i++) counts[i] = (int)count_for(plan, 0, i, 0);
             prepare(op, 1, countable(plan, spread(plan, givers, counts, places)), 1);
-            for (int i = 0; i < givers; i++) set_part(op, 1, 1, places[i], counts[i], key_of(key, 0, i, 0));
+            for (int i = 0; i < givers; i++)
+                set_part(op, 1, 1, places[i], counts[i], key_of(key, 0, i, 0));
         }
         if (joins && !in_place) {
             prepare(op, 0, any(plan, op->kind == SCATTER ? n : count_for(plan, 0, me, 0)), 1);
@@ -318,15 +282,17 @@ static void rooted(struct operation *op, struct place *p, struct plan *plan, enu
         }
         KEEP;
         if (op->kind == SCATTER)
-            CALL(Scatter, Iscatter, OUT, in_place ? MPI_IN_PLACE : GOT, op->in.count, op->in.type, root, p->comm);
+            CALL(Scatter, Iscatter, OUT, in_place ? MPI_IN_PLACE : GOT, op->in.count, op->in.type,
+                 root, p->comm);
         else
-            CALL(Scatterv, Iscatterv, SENT, counts, places, op->out.type, in_place ? MPI_IN_PLACE : GOT, op->in.count,
-                 op->in.type, root, p->comm);
+            CALL(Scatterv, Iscatterv, SENT, counts, places, op->out.type,
+                 in_place ? MPI_IN_PLACE : GOT, op->in.count, op->in.type, root, p->comm);
     }
 }
 
 /* Everybody gives the same to all, or to its neighbours. */
-static void gathered(struct operation *op, struct place *p, struct plan *plan, enum form form, int meets)
+static void gathered(struct operation *op, struct place *p, struct plan *plan, enum form form,
+                     int meets)
 {
     int *counts = op->lists[0], *places = op->lists[1], in_place = plan->in_place;
     int is_counted = op->kind == ALLGATHERV;
@@ -335,7 +301,8 @@ static void gathered(struct operation *op, struct place *p, struct plan *plan, e
         prepare(op, 1, any(plan, is_counted ? count_for(plan, p->side, p->me, 0) : n), 1);
         send_block(op, 0, key_of(plan->key, p->side, p->me, 0));
     }
-    for (int i = 0; is_counted && i < p->ins; i++) counts[i] = (int)count_for(plan, p->theirs, p->from[i], 0);
+    for (int i = 0; is_counted && i < p->ins; i++)
+        counts[i] = (int)count_for(plan, p->theirs, p->from[i], 0);
     if (is_counted) prepare(op, 0, countable(plan, spread(plan, p->ins, counts, places)), 1);
     else prepare(op, 0, any(plan, theirs), p->ins);
     for (int i = 0; i < p->ins; i++) {
@@ -348,24 +315,27 @@ static void gathered(struct operation *op, struct place *p, struct plan *plan, e
     KEEP;
     const void *sent = in_place ? MPI_IN_PLACE : SENT;
     if (is_counted)
-        EITHER(Allgatherv, allgatherv, sent, op->out.count, op->out.type, GOT, counts, places, op->in.type, p->comm);
+        EITHER(Allgatherv, allgatherv, sent, op->out.count, op->out.type, GOT, counts, places,
+               op->in.type, p->comm);
     else EITHER(Allgather, allgather, sent, op->out.count, op->out.type, IN, p->comm);
 }
 
-static void exchanged(struct operation *op, struct place *p, struct plan *plan, enum form form, int meets)
+static void exchanged(struct operation *op, struct place *p, struct plan *plan, enum form form,
+                      int meets)
 {
     int in_place = plan->in_place;
     long n = p->side ? plan->n / 2 : plan->n, theirs = p->theirs ? plan->n / 2 : plan->n;
     for (int sends = !in_place; sends >= 0; sends--) {
-        int parts = sends ? p->outs : p->ins, *counts = op->lists[2 * sends], *places = op->lists[2 * sends + 1];
+        int parts = sends ? p->outs : p->ins, *counts = op->lists[2 * sends],
+            *places = op->lists[2 * sends + 1];
         for (int i = 0; op->kind == ALLTOALLV && i < parts; i++)
-            counts[i] = (int)(sends ? count_for(plan, p->side, p->me, p->to[i]) :
-                                      count_for(plan, p->theirs, p->from[i], p->me));
+            counts[i] = (int)(sends ? count_for(plan, p->side, p->me, p->to[i])
+                                    : count_for(plan, p->theirs, p->from[i], p->me));
         if (op->kind == ALLTOALL) prepare(op, sends, any(plan, sends ? n : theirs), parts);
         else prepare(op, sends, countable(plan, spread(plan, parts, counts, places)), 1);
         for (int i = 0; i < parts; i++) {
-            uint64_t key = sends ? key_of(plan->key, p->side, p->me, p->to[i]) :
-                                   key_of(plan->key, p->theirs, p->from[i], p->me);
+            uint64_t key = sends ? key_of(plan->key, p->side, p->me, p->to[i])
+                                 : key_of(plan->key, p->theirs, p->from[i], p->me);
             uint64_t first = key_of(plan->key, p->side, p->me, i);
             if (op->kind == ALLTOALLV) {
                 set_part(op, sends, 1, places[i], counts[i], key);
@@ -379,24 +349,27 @@ static void exchanged(struct operation *op, struct place *p, struct plan *plan, 
     }
     KEEP;
     const void *sent = in_place ? MPI_IN_PLACE : SENT;
-    if (op->kind == ALLTOALL) EITHER(Alltoall, alltoall, sent, op->out.count, op->out.type, IN, p->comm);
+    if (op->kind == ALLTOALL)
+        EITHER(Alltoall, alltoall, sent, op->out.count, op->out.type, IN, p->comm);
     else
-        EITHER(Alltoallv, alltoallv, sent, op->lists[2], op->lists[3], op->out.type, GOT, op->lists[0], op->lists[1],
-               op->in.type, p->comm);
+        EITHER(Alltoallv, alltoallv, sent, op->lists[2], op->lists[3], op->out.type, GOT,
+               op->lists[0], op->lists[1], op->in.type, p->comm);
 }
 
 /* Every part has a type of its own. */
-static void typed(struct operation *op, struct place *p, struct plan *plan, enum form form, int meets)
+static void typed(struct operation *op, struct place *p, struct plan *plan, enum form form,
+                  int meets)
 {
     int in_place = plan->in_place, *bytes[2] = {op->lists[1], op->lists[3]};
     unsigned char element[32];
     for (int sends = !in_place; sends >= 0; sends--) {
-        int parts = op->part_count[sends] = sends ? p->outs : p->ins, *counts = op->lists[2 * sends];
+        int parts = op->part_count[sends] = sends ? p->outs : p->ins,
+            *counts = op->lists[2 * sends];
         struct layout *layouts = op->parts[sends] = malloc(sizeof *layouts * (size_t)(parts + 1));
         MPI_Aint at = 0;
         for (int i = 0; i < parts; i++) {
-            layouts[i] = any(plan, sends ? count_for(plan, p->side, p->me, p->to[i]) :
-                                           count_for(plan, p->theirs, p->from[i], p->me));
+            layouts[i] = any(plan, sends ? count_for(plan, p->side, p->me, p->to[i])
+                                         : count_for(plan, p->theirs, p->from[i], p->me));
             op->displacements[sends][i] = bytes[sends][i] = (int)(at - layouts[i].low);
             at += layouts[i].high - layouts[i].low + draw(&plan->own, 3) * 16;
             counts[i] = layouts[i].count, op->types[sends][i] = layouts[i].type;
@@ -404,8 +377,8 @@ static void typed(struct operation *op, struct place *p, struct plan *plan, enum
         prepare(op, sends, plain(at, MPI_BYTE, 1), 1);
         struct room *room = sends ? &op->sent : &op->got;
         for (int i = 0; i < parts; i++) {
-            uint64_t key = sends ? key_of(plan->key, p->side, p->me, p->to[i]) :
-                                   key_of(plan->key, p->theirs, p->from[i], p->me);
+            uint64_t key = sends ? key_of(plan->key, p->side, p->me, p->to[i])
+                                 : key_of(plan->key, p->theirs, p->from[i], p->me);
             for (long j = 0; j < layouts[i].elements; j++) {
                 long place = room->origin + bytes[sends][i] + place_in(&layouts[i], 0, j);
                 value(key, j, element, plan->bytes);
@@ -417,14 +390,15 @@ static void typed(struct operation *op, struct place *p, struct plan *plan, enum
     }
     KEEP;
     if (meets)
-        CALL(Neighbor_alltoallw, Ineighbor_alltoallw, SENT, op->lists[2], op->displacements[1], op->types[1], GOT,
-             op->lists[0], op->displacements[0], op->types[0], p->comm);
+        CALL(Neighbor_alltoallw, Ineighbor_alltoallw, SENT, op->lists[2], op->displacements[1],
+             op->types[1], GOT, op->lists[0], op->displacements[0], op->types[0], p->comm);
     else
-        CALL(Alltoallw, Ialltoallw, in_place ? MPI_IN_PLACE : SENT, op->lists[2], bytes[1], op->types[1], GOT,
-             op->lists[0], bytes[0], op->types[0], p->comm);
+        CALL(Alltoallw, Ialltoallw, in_place ? MPI_IN_PLACE : SENT, op->lists[2], bytes[1],
+             op->types[1], GOT, op->lists[0], bytes[0], op->types[0], p->comm);
 }
 
-static void one_of(const struct plan *plan, const struct reduction *r, int side, int from, long i, void *to)
+static void one_of(const struct plan *plan, const struct reduction *r, int side, int from, long i,
+                   void *to)
 {
     memset(to, 0, (size_t)r->bytes);
     r->make(mixed(key_of(plan->key, side, from, 0) + (uint64_t)i), to);
@@ -432,10 +406,12 @@ static void one_of(const struct plan *plan, const struct reduction *r, int side,
 
 static void reduced(struct operation *op, struct place *p, struct plan *plan, enum form form)
 {
-    const struct reduction *r = op->reduction = &reductions[draw(&plan->from, 3) == 0 ? AFFINE : draw(&plan->from, REDUCTIONS)];
+    const struct reduction *r = op->reduction =
+        &reductions[draw(&plan->from, 3) == 0 ? AFFINE : draw(&plan->from, REDUCTIONS)];
     int layout = r == &reductions[AFFINE] ? (int[]){0, 2, 3, 9}[draw(&plan->from, 4)] : 0;
     int me = p->me, *counts = op->lists[0], root = plan->root, is_rooted = op->kind == REDUCE;
-    int from_here = !p->is_inter || p->side == plan->root_side, is_root = is_rooted && from_here && me == root;
+    int from_here = !p->is_inter || p->side == plan->root_side,
+        is_root = is_rooted && from_here && me == root;
     int in_place = plan->in_place && (!is_rooted || is_root);
     int gives = !is_rooted || !p->is_inter || !from_here, takes = !is_rooted || is_root;
     int last = op->kind == SCAN ? me : op->kind == EXSCAN ? me - 1 : p->others - 1;
@@ -444,7 +420,9 @@ static void reduced(struct operation *op, struct place *p, struct plan *plan, en
     if (op->kind == REDUCE_SCATTER) {
         for (long i = 0, left = n; i < p->mine; left -= counts[i++]) {
             uint64_t drawn = mixed(plan->key * 7 + (uint64_t)i);
-            counts[i] = (int)(i == p->mine - 1 ? left : drawn % 3 == 0 ? 0 : (long)(drawn >> 8) % (left + 1));
+            counts[i] = (int)(i == p->mine - 1 ? left
+                              : drawn % 3 == 0 ? 0
+                                               : (long)(drawn >> 8) % (left + 1));
             if (i < me) start += counts[i];
         }
     }
@@ -486,23 +464,28 @@ static void reduced(struct operation *op, struct place *p, struct plan *plan, en
     switch (op->kind) {
     case REDUCE: CALL(Reduce, Ireduce, sent, GOT, count, type, r->op, root, p->comm); break;
     case ALLREDUCE: CALL(Allreduce, Iallreduce, sent, GOT, count, type, r->op, p->comm); break;
-    case REDUCE_SCATTER: CALL(Reduce_scatter, Ireduce_scatter, sent, GOT, counts, type, r->op, p->comm); break;
+    case REDUCE_SCATTER:
+        CALL(Reduce_scatter, Ireduce_scatter, sent, GOT, counts, type, r->op, p->comm);
+        break;
     case REDUCE_SCATTER_BLOCK:
-        CALL(Reduce_scatter_block, Ireduce_scatter_block, sent, GOT, (int)each, type, r->op, p->comm);
+        CALL(Reduce_scatter_block, Ireduce_scatter_block, sent, GOT, (int)each, type, r->op,
+             p->comm);
         break;
     case SCAN: CALL(Scan, Iscan, sent, GOT, count, type, r->op, p->comm); break;
     default: CALL(Exscan, Iexscan, sent, GOT, count, type, r->op, p->comm);
     }
 }
 
-static struct operation *started(const struct job *job, struct draw *from, struct place place, enum form form)
+static struct operation *started(const struct job *job, struct draw *from, struct place place,
+                                 enum form form)
 {
     struct operation *op = calloc(1, sizeof *op);
     struct place *p = &place;
     MPI_Datatype elements[] = {MPI_BYTE, MPI_UINT16_T, MPI_INT, MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX};
     int element = draw(from, 5), is_graph = p->is_graph && draw(from, 4) > 0;
-    op->kind = is_graph ? (enum kind[]){ALLGATHER, ALLTOALL, ALLGATHERV, ALLTOALLV, ALLTOALLW}[draw(from, 5)] :
-                          (enum kind)draw(from, p->is_inter ? SCAN : KINDS);
+    op->kind = is_graph ? (enum kind[]){ALLGATHER, ALLTOALL, ALLGATHERV, ALLTOALLV,
+                                        ALLTOALLW}[draw(from, 5)]
+                        : (enum kind)draw(from, p->is_inter ? SCAN : KINDS);
     struct plan plan = {.key = number(from), .element = elements[element], .bytes = 1 << element};
     plan.from = (struct draw){mixed(plan.key)};
     plan.own = (struct draw){mixed(plan.key + 1 + (uint64_t)rank)};
@@ -511,20 +494,29 @@ static struct operation *started(const struct job *job, struct draw *from, struc
     plan.root = draw(from, p->side == plan.root_side ? p->mine : p->others);
     plan.n = some_length(from, MOST_BYTES / plan.bytes);
     int widest = p->mine > p->others ? p->mine : p->others;
-    if (op->kind > BCAST && op->kind < REDUCE) plan.n /= plan.n * plan.bytes * widest > MOST_BYTES ? widest : 1;
+    if (op->kind > BCAST && op->kind < REDUCE)
+        plan.n /= plan.n * plan.bytes * widest > MOST_BYTES ? widest : 1;
     if (op->kind >= REDUCE && plan.n > 20000) plan.n %= 20000;
     if (!is_graph) meet_all(p);
     op->out.type = op->in.type = MPI_INT;
     op->request = MPI_REQUEST_NULL;
     static const char *const forms[] = {"blocking", "non-blocking", "persistent"};
-    snprintf(op->name, sizeof op->name, "%s%s, %s%s%s, %ld elements of %d bytes, root %d, member %d of %d and %d",
-             is_graph ? "neighbour " : "", names[op->kind], forms[form], plan.in_place ? " in place" : "",
-             p->is_inter ? " between groups" : "", plan.n, plan.bytes, plan.root, p->me, p->mine, p->others);
+    snprintf(op->name, sizeof op->name,
+             "%s%s, %s%s%s, %ld elements of %d bytes, root %d, member %d of %d and %d",
+             is_graph ? "neighbour " : "", names[op->kind], forms[form],
+             plan.in_place ? " in place" : "", p->is_inter ? " between groups" : "", plan.n,
+             plan.bytes, plan.root, p->me, p->mine, p->others);
     switch (op->kind) {
     case BARRIER: CALL(Barrier, Ibarrier, p->comm); break;
-    case BCAST: case GATHER: case SCATTER: case GATHERV: case SCATTERV: rooted(op, p, &plan, form); break;
-    case ALLGATHER: case ALLGATHERV: gathered(op, p, &plan, form, is_graph); break;
-    case ALLTOALL: case ALLTOALLV: exchanged(op, p, &plan, form, is_graph); break;
+    case BCAST:
+    case GATHER:
+    case SCATTER:
+    case GATHERV:
+    case SCATTERV: rooted(op, p, &plan, form); break;
+    case ALLGATHER:
+    case ALLGATHERV: gathered(op, p, &plan, form, is_graph); break;
+    case ALLTOALL:
+    case ALLTOALLV: exchanged(op, p, &plan, form, is_graph); break;
     case ALLTOALLW: typed(op, p, &plan, form, is_graph); break;
     default: reduced(op, p, &plan, form);
     }
@@ -570,12 +562,7 @@ static void *work(void *given)
     return NULL;
 }
 
-/* A datatype and an operation need a started library. */
-static void *work_with_reductions(void *given)
+int main(int argc, char **argv)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, list_reductions);
-    return work(given);
+    return run_jobs(argc, argv, work, list_reductions, free_reductions);
 }
-
-int main(int argc, char **argv) { return run_jobs(argc, argv, work_with_reductions); }

@@ -9,7 +9,8 @@
 enum { LIMIT = 1 << 16, MOST_RANKS = 64, MOST = 4, LARGEST = 4096 };
 enum pointers { EXPLICIT, INDIVIDUAL, ORDERED, ONE_SHARED, POINTERS };
 enum form { BLOCKING, LATER, SPLIT };
-static const char *const pointers_of[] = {"explicit offset", "own pointer", "ordered", "shared pointer"};
+static const char *const pointers_of[] = {"explicit offset", "own pointer", "ordered",
+                                          "shared pointer"};
 static const char *const forms[] = {"blocking", "non-blocking", "split"};
 
 /* What a rank sees: elements at places of a tile, which is repeated. */
@@ -52,19 +53,22 @@ static long byte_at(const struct state *s, const struct view *v, long element)
 
 /* The file of this type holds a two-dimensional array, of which a rank has what the distribution
  * gives it; returns its elements. */
-static long darray(const struct state *s, int of, const int *sizes, const int *kinds, const int *blocks, const int *grid,
-                   MPI_Datatype *type, long *at)
+static long darray(const struct state *s, int of, const int *sizes, const int *kinds,
+                   const int *blocks, const int *grid, MPI_Datatype *type, long *at)
 {
     int arguments[2];
     long n = 0;
     for (int i = 0; i < 2; i++)
         arguments[i] = kinds[i] == MPI_DISTRIBUTE_CYCLIC ? blocks[i] : MPI_DISTRIBUTE_DFLT_DARG;
-    if (type) MPI_Type_create_darray(size, of, 2, sizes, kinds, arguments, grid, MPI_ORDER_C, element_of(s->bytes), type);
+    if (type)
+        MPI_Type_create_darray(size, of, 2, sizes, kinds, arguments, grid, MPI_ORDER_C,
+                               element_of(s->bytes), type);
     for (int row = 0; row < sizes[0]; row++)
         for (int column = 0; column < sizes[1]; column++) {
             int is_mine = 1, place[2] = {row, column}, coordinate[2] = {of / grid[1], of % grid[1]};
             for (int i = 0; i < 2; i++) {
-                int block = kinds[i] == MPI_DISTRIBUTE_CYCLIC ? blocks[i] : (sizes[i] + grid[i] - 1) / grid[i];
+                int block = kinds[i] == MPI_DISTRIBUTE_CYCLIC ? blocks[i]
+                                                              : (sizes[i] + grid[i] - 1) / grid[i];
                 is_mine &= place[i] / block % grid[i] == coordinate[i];
             }
             if (is_mine) at[n++] = ((long)row * sizes[1] + column) * s->bytes;
@@ -78,8 +82,10 @@ static void look(struct state *s, int of, int kind, struct draw from, MPI_Dataty
     struct view *v = &s->views[of];
     MPI_Datatype element = element_of(s->bytes), inner;
     int each = 1 + draw(&from, 6), rows = 2 + draw(&from, 4), is_mine = of == rank;
-    int sizes[2] = {rows * size, each * size + draw(&from, 3)}, blocks[2] = {1 + draw(&from, 2), each}, grid[2] = {1, size};
-    int dealt[2] = {draw(&from, 2) ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK, draw(&from, 2) ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK};
+    int sizes[2] = {rows * size, each * size + draw(&from, 3)},
+        blocks[2] = {1 + draw(&from, 2), each}, grid[2] = {1, size};
+    int dealt[2] = {draw(&from, 2) ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK,
+                    draw(&from, 2) ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK};
     if (draw(&from, 2)) grid[0] = size, grid[1] = 1;
     else if (size % 2 == 0 && draw(&from, 2)) grid[0] = 2, grid[1] = size / 2;
     *v = (struct view){.n = 1, .extent = s->bytes, .start = draw(&from, 100)};
@@ -102,7 +108,8 @@ static void look(struct state *s, int of, int kind, struct draw from, MPI_Dataty
     case 3: { /* columns */
         int all[2] = {rows, each * size}, part[2] = {rows, each}, start[2] = {0, of * each};
         sizes[0] = rows, sizes[1] = each * size;
-        for (int i = 0; i < rows * each; i++) v->at[v->n++] = ((long)(i / each) * all[1] + start[1] + i % each) * s->bytes;
+        for (int i = 0; i < rows * each; i++)
+            v->at[v->n++] = ((long)(i / each) * all[1] + start[1] + i % each) * s->bytes;
         if (is_mine) MPI_Type_create_subarray(2, all, part, start, MPI_ORDER_C, element, type);
         break;
     }
@@ -141,7 +148,8 @@ static void set_view(struct state *s, struct draw *from)
         if (type != element_of(s->bytes)) MPI_Type_free(&type);
         type = element_of(s->bytes), s->is_common = 1;
         for (int i = 0; i < size; i++) free(s->views[i].at), look(s, i, 0, shape, &type);
-    } else if (kind && s->views[rank].at && type == element_of(s->bytes)) wrong(s->job, "a view without a type");
+    } else if (kind && s->views[rank].at && type == element_of(s->bytes))
+        wrong(s->job, "a view without a type");
     for (int i = 0; i < size; i++) {
         struct view *v = &s->views[i];
         long all = (LIMIT - v->start) / v->extent * v->n, each = all / size;
@@ -150,7 +158,8 @@ static void set_view(struct state *s, struct draw *from)
     }
     s->shared = 0;
     if (type != element_of(s->bytes)) MPI_Type_commit(&type);
-    MPI_File_set_view(s->file, s->views[rank].start, element_of(s->bytes), type, s->is_swapped ? "external32" : "native", MPI_INFO_NULL);
+    MPI_File_set_view(s->file, s->views[rank].start, element_of(s->bytes), type,
+                      s->is_swapped ? "external32" : "native", MPI_INFO_NULL);
     if (type != element_of(s->bytes)) MPI_Type_free(&type);
 }
 
@@ -203,34 +212,42 @@ static long read_model(struct state *s, struct access *a, int *ends_within)
     return a->n;
 }
 
-#define EVERY(verb, ...)                                                                      \
-    switch (pointers * 6 + form * 2 + together) {                                             \
-    case 0: MPI_File_##verb##_at(f, a->place, __VA_ARGS__, status); break;                    \
-    case 1: MPI_File_##verb##_at_all(f, a->place, __VA_ARGS__, status); break;                \
-    case 2: MPI_File_i##verb##_at(f, a->place, __VA_ARGS__, &a->request); break;              \
-    case 3: MPI_File_i##verb##_at_all(f, a->place, __VA_ARGS__, &a->request); break;          \
-    case 4: case 5:                                                                           \
-        MPI_File_##verb##_at_all_begin(f, a->place, __VA_ARGS__);                             \
-        MPI_File_##verb##_at_all_end(f, start_of(&a->room), status);                          \
-        break;                                                                                \
-    case 6: MPI_File_##verb(f, __VA_ARGS__, status); break;                                   \
-    case 7: MPI_File_##verb##_all(f, __VA_ARGS__, status); break;                             \
-    case 8: MPI_File_i##verb(f, __VA_ARGS__, &a->request); break;                             \
-    case 9: MPI_File_i##verb##_all(f, __VA_ARGS__, &a->request); break;                       \
-    case 10: case 11:                                                                         \
-        MPI_File_##verb##_all_begin(f, __VA_ARGS__);                                          \
-        MPI_File_##verb##_all_end(f, start_of(&a->room), status);                             \
-        break;                                                                                \
-    case 12: case 13: case 14: case 15: MPI_File_##verb##_ordered(f, __VA_ARGS__, status); break; \
-    case 16: case 17:                                                                         \
-        MPI_File_##verb##_ordered_begin(f, __VA_ARGS__);                                      \
-        MPI_File_##verb##_ordered_end(f, start_of(&a->room), status);                         \
-        break;                                                                                \
-    case 20: case 21: MPI_File_i##verb##_shared(f, __VA_ARGS__, &a->request); break;          \
-    default: MPI_File_##verb##_shared(f, __VA_ARGS__, status);                                \
+#define EVERY(verb, ...)                                                             \
+    switch (pointers * 6 + form * 2 + together) {                                    \
+    case 0: MPI_File_##verb##_at(f, a->place, __VA_ARGS__, status); break;           \
+    case 1: MPI_File_##verb##_at_all(f, a->place, __VA_ARGS__, status); break;       \
+    case 2: MPI_File_i##verb##_at(f, a->place, __VA_ARGS__, &a->request); break;     \
+    case 3: MPI_File_i##verb##_at_all(f, a->place, __VA_ARGS__, &a->request); break; \
+    case 4:                                                                          \
+    case 5:                                                                          \
+        MPI_File_##verb##_at_all_begin(f, a->place, __VA_ARGS__);                    \
+        MPI_File_##verb##_at_all_end(f, start_of(&a->room), status);                 \
+        break;                                                                       \
+    case 6: MPI_File_##verb(f, __VA_ARGS__, status); break;                          \
+    case 7: MPI_File_##verb##_all(f, __VA_ARGS__, status); break;                    \
+    case 8: MPI_File_i##verb(f, __VA_ARGS__, &a->request); break;                    \
+    case 9: MPI_File_i##verb##_all(f, __VA_ARGS__, &a->request); break;              \
+    case 10:                                                                         \
+    case 11:                                                                         \
+        MPI_File_##verb##_all_begin(f, __VA_ARGS__);                                 \
+        MPI_File_##verb##_all_end(f, start_of(&a->room), status);                    \
+        break;                                                                       \
+    case 12:                                                                         \
+    case 13:                                                                         \
+    case 14:                                                                         \
+    case 15: MPI_File_##verb##_ordered(f, __VA_ARGS__, status); break;               \
+    case 16:                                                                         \
+    case 17:                                                                         \
+        MPI_File_##verb##_ordered_begin(f, __VA_ARGS__);                             \
+        MPI_File_##verb##_ordered_end(f, start_of(&a->room), status);                \
+        break;                                                                       \
+    case 20:                                                                         \
+    case 21: MPI_File_i##verb##_shared(f, __VA_ARGS__, &a->request); break;          \
+    default: MPI_File_##verb##_shared(f, __VA_ARGS__, status);                       \
     }
 
-static void call(struct state *s, struct access *a, int writes, enum pointers pointers, enum form form, int together)
+static void call(struct state *s, struct access *a, int writes, enum pointers pointers,
+                 enum form form, int together)
 {
     MPI_File f = s->file;
     MPI_Status *status = &a->status;
@@ -248,7 +265,8 @@ static void check_access(struct state *s, struct access *a, int writes, const ch
         long at = a->room.origin + place_in(&a->layout, 0, expected);
         memcpy(a->room.expected + at, a->room.memory + at, (size_t)s->bytes);
     } else if (a->n > 0 && count != expected)
-        wrong(s->job, "%s: %d elements, expected %ld of %ld at %ld, file of %ld", what, count, expected, a->n, a->place, s->length);
+        wrong(s->job, "%s: %d elements, expected %ld of %ld at %ld, file of %ld", what, count,
+              expected, a->n, a->place, s->length);
     check_room(s->job, &a->room, what);
 }
 
@@ -256,7 +274,8 @@ static void check_access(struct state *s, struct access *a, int writes, const ch
 static void access_file(struct state *s, struct draw *from)
 {
     struct access accesses[MOST];
-    int writes = draw(from, 2), together = draw(from, 2), count = 1 + draw(from, MOST), only = draw(from, size);
+    int writes = draw(from, 2), together = draw(from, 2), count = 1 + draw(from, MOST),
+        only = draw(from, size);
     enum pointers pointers = (enum pointers)draw(from, s->is_common ? POINTERS : ORDERED);
     enum form form = (enum form)draw(from, together ? 3 : 2);
     uint64_t key = number(from);
@@ -265,13 +284,17 @@ static void access_file(struct state *s, struct draw *from)
     for (int round = 0; round < count; round++) {
         for (int of = 0; of < size; of++) {
             const struct view *v = &s->views[of];
-            long room = v->end - v->first, n = some_length(from, room / 4 < LARGEST ? room / 4 : LARGEST), place = draw(from, room - n + 1);
+            long room = v->end - v->first,
+                 n = some_length(from, room / 4 < LARGEST ? room / 4 : LARGEST),
+                 place = draw(from, room - n + 1);
             int seeks = draw(from, 4) == 0;
             if (pointers == EXPLICIT) {
-                if (!writes && draw(from, 3) == 0) place = draw(from, room); /* behind the end, maybe */
+                if (!writes && draw(from, 3) == 0)
+                    place = draw(from, room); /* behind the end, maybe */
                 else place = v->first + (place / count / 2 + room / count * round) % (room - n + 1);
                 if (writes && n > room / count / 2) n = room / count / 2;
-                if (writes) place = v->first + room / count * round + place % (room / count / 2 + 1);
+                if (writes)
+                    place = v->first + room / count * round + place % (room / count / 2 + 1);
             } else if (pointers == INDIVIDUAL) {
                 if (seeks || s->pointers[of] + n > v->end || s->pointers[of] < v->first) {
                     /* No later one of this step writes where an earlier one does. */
@@ -290,7 +313,8 @@ static void access_file(struct state *s, struct draw *from)
                 n %= all / size / MOST + 1;
                 if (of == 0 || pointers == ONE_SHARED) {
                     long most = pointers == ORDERED ? (all / size / MOST + 1) * size : n;
-                    if (s->shared + most > all && round > 0) return (void)wrong(s->job, "the tester has no room");
+                    if (s->shared + most > all && round > 0)
+                        return (void)wrong(s->job, "the tester has no room");
                 }
                 place = s->shared;
                 s->shared += n;
@@ -300,15 +324,18 @@ static void access_file(struct state *s, struct draw *from)
             if (of != rank) continue;
             struct access *a = &accesses[accessed++];
             a->n = n, a->place = place;
-            a->layout = laid_out(draw(&s->mine, LAYOUTS), n, element_of(s->bytes), s->bytes, &s->mine);
+            a->layout =
+                laid_out(draw(&s->mine, LAYOUTS), n, element_of(s->bytes), s->bytes, &s->mine);
             a->room = room_for(&a->layout, 1);
-            if (writes) set_block(&a->room, &a->layout, 0, own), want_block(&a->room, &a->layout, 0, own);
+            if (writes)
+                set_block(&a->room, &a->layout, 0, own), want_block(&a->room, &a->layout, 0, own);
             call(s, a, writes, pointers, form, together);
         }
     }
     char text[160];
-    snprintf(text, sizeof text, "%s, %s, %s%s, elements of %d bytes%s%s", writes ? "write" : "read", pointers_of[pointers], forms[form],
-             together ? ", collective" : "", s->bytes, s->is_swapped ? ", external32" : "", s->is_atomic ? ", atomic" : "");
+    snprintf(text, sizeof text, "%s, %s, %s%s, elements of %d bytes%s%s", writes ? "write" : "read",
+             pointers_of[pointers], forms[form], together ? ", collective" : "", s->bytes,
+             s->is_swapped ? ", external32" : "", s->is_atomic ? ", atomic" : "");
     int backwards = draw(&s->mine, 2);
     for (int i = 0; i < accessed; i++) {
         struct access *a = &accesses[backwards ? accessed - 1 - i : i];
@@ -325,14 +352,18 @@ static void check_places(struct state *s)
 {
     MPI_Offset length, place, byte;
     MPI_File_get_size(s->file, &length);
-    if (length != s->length) wrong(s->job, "the file has %lld bytes, expected %ld", (long long)length, s->length);
+    if (length != s->length)
+        wrong(s->job, "the file has %lld bytes, expected %ld", (long long)length, s->length);
     MPI_File_get_position(s->file, &place);
-    if (place != s->pointers[rank]) wrong(s->job, "the own pointer is %lld, expected %ld", (long long)place, s->pointers[rank]);
+    if (place != s->pointers[rank])
+        wrong(s->job, "the own pointer is %lld, expected %ld", (long long)place, s->pointers[rank]);
     MPI_File_get_byte_offset(s->file, place, &byte);
-    if (byte != byte_at(s, &s->views[rank], place)) wrong(s->job, "element %lld is byte %lld", (long long)place, (long long)byte);
+    if (byte != byte_at(s, &s->views[rank], place))
+        wrong(s->job, "element %lld is byte %lld", (long long)place, (long long)byte);
     if (!s->is_common) return;
     MPI_File_get_position_shared(s->file, &place);
-    if (place != s->shared) wrong(s->job, "the shared pointer is %lld, expected %ld", (long long)place, s->shared);
+    if (place != s->shared)
+        wrong(s->job, "the shared pointer is %lld, expected %ld", (long long)place, s->shared);
 }
 
 static void open_file(struct state *s, struct draw *from)
@@ -353,10 +384,12 @@ static void close_file(struct state *s)
         FILE *file = fopen(s->name, "rb");
         unsigned char *bytes = malloc(2 * LIMIT);
         long length = file ? (long)fread(bytes, 1, 2 * LIMIT, file) : -1, at = 0;
-        if (length != s->length) wrong(s->job, "the closed file has %ld bytes, expected %ld", length, s->length);
+        if (length != s->length)
+            wrong(s->job, "the closed file has %ld bytes, expected %ld", length, s->length);
         while (at < length && at < s->length && bytes[at] == s->model[at]) at++;
         if (at < length && at < s->length)
-            wrong(s->job, "byte %ld of the closed file is 0x%02x, expected 0x%02x", at, bytes[at], s->model[at]);
+            wrong(s->job, "byte %ld of the closed file is 0x%02x, expected 0x%02x", at, bytes[at],
+                  s->model[at]);
         if (file) fclose(file);
         free(bytes);
     }
@@ -387,7 +420,9 @@ static void step(struct state *s)
         MPI_File_set_atomicity(s->file, s->is_atomic = !s->is_atomic);
         settle(s);
         break;
-    case 4: case 5: case 6: set_view(s, &from); break;
+    case 4:
+    case 5:
+    case 6: set_view(s, &from); break;
     default: break;
     }
     /* Room for a step of ordered accesses. */
@@ -408,9 +443,12 @@ static void *work(void *given)
     s->mine = (struct draw){mixed(seed * 43 + (uint64_t)rank * 64 + (uint64_t)s->job->thread)};
     struct draw from = {mixed(seed * 47 + (uint64_t)s->job->thread)};
     s->model = calloc(2, LIMIT);
-    if (rank == 0 && given_name[0]) snprintf(s->name, sizeof s->name, "%s.%d", given_name, s->job->thread);
+    if (rank == 0 && given_name[0])
+        snprintf(s->name, sizeof s->name, "%s.%d", given_name, s->job->thread);
     else if (rank == 0) {
-        const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        const char *folder = getenv("TMPDIR")                ? getenv("TMPDIR")
+                             : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+                                                             : "/tmp";
         snprintf(s->name, sizeof s->name, "%s/corelace-random-XXXXXX", folder);
         close(mkstemp(s->name));
     }
@@ -429,5 +467,5 @@ static void *work(void *given)
 int main(int argc, char **argv)
 {
     if (argc > 4) snprintf(given_name, sizeof given_name, "%s", argv[4]);
-    return run_jobs(argc, argv, work);
+    return run_jobs(argc, argv, work, NULL, NULL);
 }

@@ -8,7 +8,20 @@
 
 enum { COMMS = 3, MOST = 24, MOST_RANKS = 64, LONGEST = 400000, BUFFERED = 20000, TAGS = 1000 };
 enum match { EXACT, ANY_SOURCE, ANY_TAG, OPEN, MATCHES };
-enum send { ISEND, ISSEND, IBSEND, BSEND, SEND_INIT, OPEN_SENDS, READY = OPEN_SENDS, PARTS, SEND, SSEND, SSEND_INIT, SENDS };
+enum send {
+    ISEND,
+    ISSEND,
+    IBSEND,
+    BSEND,
+    SEND_INIT,
+    OPEN_SENDS,
+    READY = OPEN_SENDS,
+    PARTS,
+    SEND,
+    SSEND,
+    SSEND_INIT,
+    SENDS
+};
 enum receive { RECV, PROBE, IPROBE, MPROBE, IMPROBE, IRECV, RECV_INIT, RECEIVES };
 
 struct message {
@@ -38,7 +51,11 @@ struct state {
 
 static MPI_Datatype element_of(int bytes)
 {
-    return bytes == 1 ? MPI_BYTE : bytes == 2 ? MPI_UINT16_T : bytes == 4 ? MPI_INT : bytes == 8 ? MPI_DOUBLE : MPI_C_DOUBLE_COMPLEX;
+    return bytes == 1   ? MPI_BYTE
+           : bytes == 2 ? MPI_UINT16_T
+           : bytes == 4 ? MPI_INT
+           : bytes == 8 ? MPI_DOUBLE
+                        : MPI_C_DOUBLE_COMPLEX;
 }
 
 /* The last communicator has its ranks in reverse. */
@@ -58,6 +75,7 @@ static void draw_list(struct state *s, struct draw *from)
         m->elements = some_length(from, LONGEST / m->bytes);
         m->more = draw(from, 4) == 0 ? 1 + draw(from, 40) : 0;
         m->match = matches[m->comm][m->to];
+        if (m->match == OPEN) m->elements *= m->bytes, m->bytes = 1;
         m->send = (enum send)draw(from, m->match == OPEN ? PARTS + 1 : SENDS);
         m->receive = (enum receive)draw(from, RECEIVES);
         if (m->from == m->to && m->send > PARTS) m->send = ISEND;
@@ -122,20 +140,21 @@ static void check_status(struct state *s, struct transfer *t, MPI_Status *status
     const struct message *m = &s->list[t->message];
     int count, elements, cancelled, from = member(m->comm, m->from);
     if (m->send != PARTS && (status->MPI_SOURCE != from || status->MPI_TAG != m->tag))
-        wrong(s->job, "%s: from %d with tag %d, expected %d and %d (message %d)", what, status->MPI_SOURCE, status->MPI_TAG, from,
-              m->tag, t->message);
+        wrong(s->job, "%s: from %d with tag %d, expected %d and %d (message %d)", what,
+              status->MPI_SOURCE, status->MPI_TAG, from, m->tag, t->message);
     MPI_Test_cancelled(status, &cancelled);
     MPI_Get_elements(status, element_of(m->bytes), &elements);
     if (elements != m->elements || cancelled)
-        wrong(s->job, "%s: %d elements, expected %ld (message %d, cancelled %d)", what, elements, m->elements, t->message, cancelled);
+        wrong(s->job, "%s: %d elements, expected %ld (message %d, cancelled %d)", what, elements,
+              m->elements, t->message, cancelled);
     if (t->layout.elements == 0 || m->match == OPEN || m->send == PARTS) return;
     MPI_Get_elements(status, t->layout.type, &elements);
     MPI_Get_count(status, t->layout.type, &count);
     long each = t->layout.elements / t->layout.count;
     long expected = m->elements % each ? MPI_UNDEFINED : m->elements / each;
     if (elements != m->elements || count != expected)
-        wrong(s->job, "%s: count %d and %d elements, expected %ld and %ld (message %d)", what, count, elements, expected, m->elements,
-              t->message);
+        wrong(s->job, "%s: count %d and %d elements, expected %ld and %ld (message %d)", what,
+              count, elements, expected, m->elements, t->message);
 }
 
 /* Which message this is, where that is open. */
@@ -143,7 +162,8 @@ static void identify(struct state *s, struct transfer *t, const MPI_Status *stat
 {
     if (s->list[t->message].match != OPEN) return;
     int named = status->MPI_TAG - TAGS;
-    if (named < 0 || named >= s->messages || s->list[named].to != rank || s->list[named].comm != s->list[t->message].comm)
+    if (named < 0 || named >= s->messages || s->list[named].to != rank ||
+        s->list[named].comm != s->list[t->message].comm)
         wrong(s->job, "tag %d is of no message to this rank", status->MPI_TAG);
     else t->message = named;
 }
@@ -158,10 +178,12 @@ static void received(struct state *s, struct transfer *t, MPI_Status *status)
     unsigned char bytes[32];
     for (long i = 0; i < m->elements; i++) {
         value(m->key, i, bytes, m->bytes);
-        if (m->match == OPEN) memcpy(t->room.expected + t->room.origin + i * m->bytes, bytes, (size_t)m->bytes);
+        if (m->match == OPEN)
+            memcpy(t->room.expected + t->room.origin + i * m->bytes, bytes, (size_t)m->bytes);
         else want(&t->room, &t->layout, 0, i, bytes);
     }
-    snprintf(text, sizeof text, "message %d, sent by %d, received by %d", t->message, m->send, m->receive);
+    snprintf(text, sizeof text, "message %d, sent by %d, received by %d", t->message, m->send,
+             m->receive);
     check_room(s->job, &t->room, text);
 }
 
@@ -188,25 +210,29 @@ static void send(struct state *s, int i)
     case ISSEND: MPI_Issend(data, count, type, to, m->tag, comm, &t->request); break;
     case IBSEND: MPI_Ibsend(data, count, type, to, m->tag, comm, &t->request); break;
     case SEND_INIT:
-        if (m->form % 3 || m->elements * m->bytes > BUFFERED) MPI_Send_init(data, count, type, to, m->tag, comm, &t->request);
+        if (m->form % 3 || m->elements * m->bytes > BUFFERED)
+            MPI_Send_init(data, count, type, to, m->tag, comm, &t->request);
         else MPI_Bsend_init(data, count, type, to, m->tag, comm, &t->request);
         break;
     case SSEND_INIT: MPI_Ssend_init(data, count, type, to, m->tag, comm, &t->request); break;
     case READY:
         if (m->form % 3 == 0) MPI_Irsend(data, count, type, to, m->tag, comm, &t->request);
-        else if (m->form % 3 == 1 && m->from != m->to) MPI_Rsend(data, count, type, to, m->tag, comm), is_left = 0;
+        else if (m->form % 3 == 1 && m->from != m->to)
+            MPI_Rsend(data, count, type, to, m->tag, comm), is_left = 0;
         else MPI_Rsend_init(data, count, type, to, m->tag, comm, &t->request), t->is_persistent = 1;
         break;
     case PARTS: {
         int parts = m->parts[0];
-        MPI_Psend_init(data, parts, m->elements / parts, type, to, m->tag, comm, MPI_INFO_NULL, &t->request);
+        MPI_Psend_init(data, parts, m->elements / parts, type, to, m->tag, comm, MPI_INFO_NULL,
+                       &t->request);
         break;
     }
     case BSEND: MPI_Bsend(data, count, type, to, m->tag, comm), is_left = 0; break;
     case SEND: MPI_Send(data, count, type, to, m->tag, comm), is_left = 0; break;
     default: MPI_Ssend(data, count, type, to, m->tag, comm), is_left = 0;
     }
-    if (t->is_persistent && (m->send != PARTS || m->form % 2)) MPI_Start(&t->request), t->is_started = 1;
+    if (t->is_persistent && (m->send != PARTS || m->form % 2))
+        MPI_Start(&t->request), t->is_started = 1;
     /* Some parts are ready here, the others when all is under way. */
     if (m->send == PARTS && t->is_started) MPI_Pready(m->form % m->parts[0], t->request);
     if (is_left) later(s, t);
@@ -229,7 +255,8 @@ static void receive(struct state *s, int i)
     MPI_Datatype type = t->layout.type;
     if (m->send == PARTS) {
         int parts = m->parts[1];
-        MPI_Precv_init(data, parts, m->elements / parts, type, from, tag, comm, MPI_INFO_NULL, &t->request);
+        MPI_Precv_init(data, parts, m->elements / parts, type, from, tag, comm, MPI_INFO_NULL,
+                       &t->request);
         MPI_Start(&t->request);
         t->is_persistent = 1;
         later(s, t);
@@ -237,7 +264,8 @@ static void receive(struct state *s, int i)
     }
     switch (how) {
     case RECV: MPI_Recv(data, count, type, from, tag, comm, &status); break;
-    case PROBE: case IPROBE:
+    case PROBE:
+    case IPROBE:
         if (how == PROBE) MPI_Probe(from, tag, comm, &status);
         else
             while (!flag) MPI_Iprobe(from, tag, comm, &flag, &status);
@@ -272,7 +300,8 @@ static void make_ready(struct state *s)
         struct transfer *t = s->pending[i];
         const struct message *m = &s->list[t->message];
         if (!t->sends || m->send != PARTS) continue;
-        int parts = m->parts[0], already = t->is_started ? m->form % parts : -1, first = draw(&s->mine, parts);
+        int parts = m->parts[0], already = t->is_started ? m->form % parts : -1,
+            first = draw(&s->mine, parts);
         if (!t->is_started) MPI_Start(&t->request);
         for (int j = 0; j < parts; j++)
             if ((first + j) % parts != already) MPI_Pready((first + j) % parts, t->request);
@@ -293,7 +322,8 @@ static void look_at_parts(struct state *s)
             long at = m->elements / parts * part + j;
             value(m->key, at, bytes, m->bytes);
             if (memcmp((char *)start_of(&t->room) + at * m->bytes, bytes, (size_t)m->bytes) != 0) {
-                wrong(s->job, "part %d of message %d has arrived, and is not there", part, t->message);
+                wrong(s->job, "part %d of message %d has arrived, and is not there", part,
+                      t->message);
                 break;
             }
         }
@@ -305,9 +335,11 @@ static void complete(struct state *s)
 {
     MPI_Request requests[2 * MOST + 8];
     MPI_Status statuses[2 * MOST + 8];
-    int indices[2 * MOST + 8], count = s->pending_count, left = count, completed, index, way = draw(&s->mine, 8);
+    int indices[2 * MOST + 8], count = s->pending_count, left = count, completed, index,
+                               way = draw(&s->mine, 8);
     for (int i = 0; i < count; i++) requests[i] = s->pending[i]->request;
-#define DONE(index, status) s->pending[index]->request = requests[index], done(s, s->pending[index], status)
+#define DONE(index, status) \
+    s->pending[index]->request = requests[index], done(s, s->pending[index], status)
     switch (way) {
     case 0:
         MPI_Waitall(count, requests, statuses);
@@ -317,14 +349,16 @@ static void complete(struct state *s)
         for (completed = 0; !completed;) MPI_Testall(count, requests, &completed, statuses);
         for (int i = 0; i < count; i++) DONE(i, &statuses[i]);
         break;
-    case 2: case 3:
+    case 2:
+    case 3:
         for (; left > 0; left -= completed) {
             if (way == 2) MPI_Waitsome(count, requests, &completed, indices, statuses);
             else MPI_Testsome(count, requests, &completed, indices, statuses);
             for (int i = 0; i < completed; i++) DONE(indices[i], &statuses[i]);
         }
         break;
-    case 4: case 5:
+    case 4:
+    case 5:
         while (left > 0) {
             if (way == 4) MPI_Waitany(count, requests, &index, statuses), completed = 1;
             else MPI_Testany(count, requests, &index, &completed, statuses);
@@ -340,14 +374,51 @@ static void complete(struct state *s)
             DONE(index, statuses);
         }
     }
-    for (int i = 0; i < count; i++) {
+}
+
+/* Both sides have a request that can be started again, and both know it. */
+static int may_repeat(const struct message *m)
+{
+    int is_persistent = m->send == SEND_INIT || m->send == SSEND_INIT;
+    return m->send == PARTS || (is_persistent && m->receive == RECV_INIT && m->match != OPEN);
+}
+
+/* Starts these once more, with other data. */
+static void repeat(struct state *s)
+{
+    struct transfer *others[2 * MOST + 8];
+    int kept = 0, other_count = 0;
+    for (int i = 0; i < s->messages; i++)
+        if (may_repeat(&s->list[i])) s->list[i].key++, s->came[i] = 0;
+    for (int i = 0; i < s->pending_count; i++) {
         struct transfer *t = s->pending[i];
-        if (!t->is_persistent) {
-            if (t->request != MPI_REQUEST_NULL) wrong(s->job, "a completed request is not MPI_REQUEST_NULL");
+        const struct message *m = &s->list[t->message];
+        if (!t->is_persistent || !may_repeat(m)) {
+            others[other_count++] = t;
             continue;
         }
-        MPI_Request_free(&t->request);
-        release(t);
+        s->pending[kept++] = t;
+        t->is_done = t->is_started = 0;
+        memset(t->room.memory, 0xa5, (size_t)t->room.bytes);
+        memset(t->room.expected, 0xa5, (size_t)t->room.bytes);
+        if (t->sends) set_block(&t->room, &t->layout, 0, m->key);
+        if (t->sends) want_block(&t->room, &t->layout, 0, m->key);
+        if (!t->sends || m->send != PARTS) MPI_Start(&t->request);
+    }
+    s->pending_count = kept;
+    make_ready(s);
+    look_at_parts(s);
+    complete(s);
+    for (int i = 0; i < other_count; i++) later(s, others[i]);
+}
+
+static void free_all(struct state *s)
+{
+    for (int i = 0; i < s->pending_count; i++) {
+        struct transfer *t = s->pending[i];
+        if (t->is_persistent) MPI_Request_free(&t->request), release(t);
+        if (t->request != MPI_REQUEST_NULL)
+            wrong(s->job, "a completed request is not MPI_REQUEST_NULL");
     }
     s->pending_count = 0;
 }
@@ -355,11 +426,14 @@ static void complete(struct state *s)
 /* Between every rank and another: one message, sent and received in one call. */
 static void both(struct state *s, struct draw *from)
 {
-    int shift = draw(from, size), to = (rank + shift) % size, source = (rank + size - shift) % size, how = draw(from, 4), count;
+    int shift = draw(from, size), to = (rank + shift) % size, source = (rank + size - shift) % size,
+        how = draw(from, 4), count;
     long elements = some_length(from, 50000);
     uint64_t key = number(from);
-    struct layout out = laid_out(how == 1 ? 0 : draw(&s->mine, LAYOUTS), elements, MPI_INT, 4, &s->mine);
-    struct layout in = laid_out(how == 1 ? 0 : draw(&s->mine, LAYOUTS), elements, MPI_INT, 4, &s->mine);
+    struct layout out =
+        laid_out(how == 1 ? 0 : draw(&s->mine, LAYOUTS), elements, MPI_INT, 4, &s->mine);
+    struct layout in =
+        laid_out(how == 1 ? 0 : draw(&s->mine, LAYOUTS), elements, MPI_INT, 4, &s->mine);
     struct room sent = room_for(&out, 1), got = room_for(&in, 1);
     MPI_Status status;
     MPI_Request request;
@@ -368,15 +442,19 @@ static void both(struct state *s, struct draw *from)
     want_block(&got, &in, 0, key + (uint64_t)source);
     if (how == 1) {
         memcpy(got.memory, sent.memory, (size_t)got.bytes);
-        MPI_Sendrecv_replace(start_of(&got), in.count, in.type, to, 9, source, 9, s->job->comm, &status);
+        MPI_Sendrecv_replace(start_of(&got), in.count, in.type, to, 9, source, 9, s->job->comm,
+                             &status);
     } else if (how == 2) {
-        MPI_Isendrecv(start_of(&sent), out.count, out.type, to, 9, start_of(&got), in.count, in.type, source, 9, s->job->comm, &request);
+        MPI_Isendrecv(start_of(&sent), out.count, out.type, to, 9, start_of(&got), in.count,
+                      in.type, source, 9, s->job->comm, &request);
         MPI_Wait(&request, &status);
     } else
-        MPI_Sendrecv(start_of(&sent), out.count, out.type, to, 9, start_of(&got), in.count, in.type, source, 9, s->job->comm, &status);
+        MPI_Sendrecv(start_of(&sent), out.count, out.type, to, 9, start_of(&got), in.count, in.type,
+                     source, 9, s->job->comm, &status);
     MPI_Get_elements(&status, MPI_INT, &count);
     if (status.MPI_SOURCE != source || status.MPI_TAG != 9 || count != elements)
-        wrong(s->job, "sent and received: %d elements from %d with tag %d", count, status.MPI_SOURCE, status.MPI_TAG);
+        wrong(s->job, "sent and received: %d elements from %d with tag %d", count,
+              status.MPI_SOURCE, status.MPI_TAG);
     check_room(s->job, &sent, "sent and received, sent");
     check_room(s->job, &got, "sent and received, got");
     free_room(&sent), free_room(&got), forget(&out), forget(&in);
@@ -385,14 +463,16 @@ static void both(struct state *s, struct draw *from)
 /* A receive that nobody sends to is cancelled; a send is, or its message is still whole. */
 static void cancel(struct state *s, struct draw *from)
 {
-    int to = (rank + 1) % size, source = (rank + size - 1) % size, cancelled, others, flag, data = -1;
+    int to = (rank + 1) % size, source = (rank + size - 1) % size, cancelled, others, flag,
+        data = -1;
     int bytes = (int)some_length(from, 100000);
     MPI_Request requests[2];
     MPI_Status status;
     MPI_Comm comm = s->job->comm;
     unsigned char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 1);
     fill(out, bytes, rank, s->job->step);
-    MPI_Irecv(&data, 1, MPI_INT, draw(from, 2) ? MPI_ANY_SOURCE : source, 4 * TAGS, comm, &requests[0]);
+    MPI_Irecv(&data, 1, MPI_INT, draw(from, 2) ? MPI_ANY_SOURCE : source, 4 * TAGS, comm,
+              &requests[0]);
     MPI_Isend(out, bytes, MPI_BYTE, to, 4 * TAGS + 1, comm, &requests[1]);
     MPI_Cancel(&requests[0]);
     MPI_Cancel(&requests[1]);
@@ -413,18 +493,22 @@ static void cancel(struct state *s, struct draw *from)
         MPI_Irecv(in, bytes, MPI_BYTE, source, 4 * TAGS + 1, comm, &receive);
         MPI_Wait(&requests[1], &status);
         MPI_Test_cancelled(&status, &cancelled);
-        MPI_Sendrecv(&cancelled, 1, MPI_INT, to, 4 * TAGS + 2, &others, 1, MPI_INT, source, 4 * TAGS + 2, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&cancelled, 1, MPI_INT, to, 4 * TAGS + 2, &others, 1, MPI_INT, source,
+                     4 * TAGS + 2, comm, MPI_STATUS_IGNORE);
         if (others) MPI_Cancel(&receive);
         MPI_Wait(&receive, &status);
         MPI_Test_cancelled(&status, &flag);
-        if (flag != others) wrong(s->job, "a send was cancelled: %d, its receive: %d", others, flag);
+        if (flag != others)
+            wrong(s->job, "a send was cancelled: %d, its receive: %d", others, flag);
     } else {
         MPI_Test_cancelled(&status, &cancelled);
         memset(out, 0, (size_t)bytes);
-        MPI_Sendrecv(&cancelled, 1, MPI_INT, to, 4 * TAGS + 2, &others, 1, MPI_INT, source, 4 * TAGS + 2, comm, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&cancelled, 1, MPI_INT, to, 4 * TAGS + 2, &others, 1, MPI_INT, source,
+                     4 * TAGS + 2, comm, MPI_STATUS_IGNORE);
         if (!others) MPI_Recv(in, bytes, MPI_BYTE, source, 4 * TAGS + 1, comm, MPI_STATUS_IGNORE);
     }
-    if (!others && differs(in, bytes, source, s->job->step) >= 0) wrong(s->job, "a send that was not cancelled has other data");
+    if (!others && differs(in, bytes, source, s->job->step) >= 0)
+        wrong(s->job, "a send that was not cancelled has other data");
     free(out), free(in);
 }
 
@@ -448,12 +532,18 @@ static void step(struct state *s)
     make_ready(s);
     look_at_parts(s);
     complete(s);
+    int repeats = draw(&from, 2);
+    if (repeats) repeat(s);
+    free_all(s);
     for (int i = 0; i < s->messages; i++)
-        if (s->came[i] != (s->list[i].to == rank)) wrong(s->job, "message %d came %d times", i, s->came[i]);
+        if (s->came[i] != (s->list[i].to == rank))
+            wrong(s->job, "message %d came %d times", i, s->came[i]);
     MPI_Barrier(s->job->comm);
     for (int comm = 0; comm < COMMS; comm++) {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s->comms[comm], &flag, &status);
-        if (flag) wrong(s->job, "tag %d of %d is left on communicator %d", status.MPI_TAG, status.MPI_SOURCE, comm);
+        if (flag)
+            wrong(s->job, "tag %d of %d is left on communicator %d", status.MPI_TAG,
+                  status.MPI_SOURCE, comm);
     }
     MPI_Barrier(s->job->comm);
 }
@@ -463,7 +553,8 @@ static void *work(void *given)
     struct state *s = calloc(1, sizeof *s);
     s->job = given;
     s->mine = (struct draw){mixed(seed * 37 + (uint64_t)rank * 64 + (uint64_t)s->job->thread)};
-    for (int comm = 0; comm < COMMS; comm++) MPI_Comm_split(s->job->comm, 0, member(comm, rank), &s->comms[comm]);
+    for (int comm = 0; comm < COMMS; comm++)
+        MPI_Comm_split(s->job->comm, 0, member(comm, rank), &s->comms[comm]);
     for (s->job->step = 0; s->job->step < steps; s->job->step++) {
         step(s);
         if (threads == 1 && s->job->step % 16 == 15) { /* waits for all that is buffered */
@@ -479,18 +570,19 @@ static void *work(void *given)
     return NULL;
 }
 
+/* What all threads send from. */
 static void attach(void)
 {
     int bytes = 2 * MOST_THREADS * MOST * (BUFFERED + MPI_BSEND_OVERHEAD + 64);
     MPI_Buffer_attach(malloc((size_t)bytes), bytes);
 }
 
-/* The first thread attaches what all of them send from. */
-static void *work_with_buffer(void *given)
+static void detach(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, attach);
-    return work(given);
+    void *buffer;
+    int bytes;
+    MPI_Buffer_detach(&buffer, &bytes);
+    free(buffer);
 }
 
-int main(int argc, char **argv) { return run_jobs(argc, argv, work_with_buffer); }
+int main(int argc, char **argv) { return run_jobs(argc, argv, work, attach, detach); }

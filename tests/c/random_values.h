@@ -14,49 +14,49 @@ struct reduction {
     void (*join)(const void *left, void *right);
 };
 
-#define REDUCTION(name, type, made, joined)                                                   \
-    static void make_##name(uint64_t r, void *to)                                             \
-    {                                                                                         \
-        type x = made;                                                                        \
-        memcpy(to, &x, sizeof x);                                                             \
-    }                                                                                         \
-    static void join_##name(const void *left, void *right)                                    \
-    {                                                                                         \
-        type a, b;                                                                            \
-        memcpy(&a, left, sizeof a), memcpy(&b, right, sizeof b);                              \
-        b = joined;                                                                           \
-        memcpy(right, &b, sizeof b);                                                          \
+#define REDUCTION(name, type, made, joined)                      \
+    static void make_##name(uint64_t r, void *to)                \
+    {                                                            \
+        type x = made;                                           \
+        memcpy(to, &x, sizeof x);                                \
+    }                                                            \
+    static void join_##name(const void *left, void *right)       \
+    {                                                            \
+        type a, b;                                               \
+        memcpy(&a, left, sizeof a), memcpy(&b, right, sizeof b); \
+        b = joined;                                              \
+        memcpy(right, &b, sizeof b);                             \
     }
-#define PAIR(name, type)                                                                      \
-    struct name {                                                                             \
-        type value;                                                                           \
-        int index;                                                                            \
-    };                                                                                        \
-    static void make_##name(uint64_t r, void *to)                                             \
-    {                                                                                         \
-        struct name *x = to;                                                                  \
-        x->value = (type)(r % 5), x->index = (int)(r >> 8) % 100;                             \
-    }                                                                                         \
-    static void least_##name(const void *left, void *right)                                   \
-    {                                                                                         \
-        const struct name *a = left;                                                          \
-        struct name *b = right;                                                               \
-        if (a->value == b->value) b->index = a->index < b->index ? a->index : b->index;       \
-        else if (a->value < b->value) b->value = a->value, b->index = a->index;               \
-    }                                                                                         \
-    static void most_##name(const void *left, void *right)                                    \
-    {                                                                                         \
-        const struct name *a = left;                                                          \
-        struct name *b = right;                                                               \
-        if (a->value == b->value) b->index = a->index < b->index ? a->index : b->index;       \
-        else if (a->value > b->value) b->value = a->value, b->index = a->index;               \
+#define PAIR(name, type)                                                                \
+    struct name {                                                                       \
+        type value;                                                                     \
+        int index;                                                                      \
+    };                                                                                  \
+    static void make_##name(uint64_t r, void *to)                                       \
+    {                                                                                   \
+        struct name *x = to;                                                            \
+        x->value = (type)(r % 5), x->index = (int)(r >> 8) % 100;                       \
+    }                                                                                   \
+    static void least_##name(const void *left, void *right)                             \
+    {                                                                                   \
+        const struct name *a = left;                                                    \
+        struct name *b = right;                                                         \
+        if (a->value == b->value) b->index = a->index < b->index ? a->index : b->index; \
+        else if (a->value < b->value) b->value = a->value, b->index = a->index;         \
+    }                                                                                   \
+    static void most_##name(const void *left, void *right)                              \
+    {                                                                                   \
+        const struct name *a = left;                                                    \
+        struct name *b = right;                                                         \
+        if (a->value == b->value) b->index = a->index < b->index ? a->index : b->index; \
+        else if (a->value > b->value) b->value = a->value, b->index = a->index;         \
     }
 
 REDUCTION(int_sum, int, (int)(r % 100000), a + b)
 REDUCTION(long_xor, uint64_t, r, a ^ b)
 REDUCTION(long_product, uint64_t, r, a *b)
 REDUCTION(byte_most, int8_t, (int8_t)r, a > b ? a : b)
-REDUCTION(short_and, uint16_t, (uint16_t)(r | r >> 16), a & b)
+REDUCTION(short_and, uint16_t, (uint16_t)(r | r >> 16), a &b)
 REDUCTION(short_least, int16_t, (int16_t)r, a < b ? a : b)
 REDUCTION(or, int, (int)(r % 3 / 2), a || b)
 REDUCTION(float_most, float, (float)(r % 1000), a > b ? a : b)
@@ -90,7 +90,8 @@ static void join_all(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     MPI_Aint lower, extent;
     MPI_Type_get_extent(*type, &lower, &extent);
-    for (int i = 0; i < *count; i++) join_affine((char *)in + i * extent, (char *)inout + i * extent);
+    for (int i = 0; i < *count; i++)
+        join_affine((char *)in + i * extent, (char *)inout + i * extent);
 }
 
 enum { REDUCTIONS = 22, AFFINE = 21 };
@@ -101,8 +102,8 @@ static void list_reductions(void)
     int i = 0;
 #define WITH(type, op, bytes, gap, end, make, join) \
     reductions[i++] = (struct reduction){type, op, bytes, gap, end, make, join}
-#define PAIRS(type, name, bytes, gap, end)                                    \
-    WITH(type, MPI_MINLOC, bytes, gap, end, make_##name, least_##name);       \
+#define PAIRS(type, name, bytes, gap, end)                              \
+    WITH(type, MPI_MINLOC, bytes, gap, end, make_##name, least_##name); \
     WITH(type, MPI_MAXLOC, bytes, gap, end, make_##name, most_##name)
     WITH(MPI_INT, MPI_SUM, 4, 0, 0, make_int_sum, join_int_sum);
     WITH(MPI_UINT64_T, MPI_BXOR, 8, 0, 0, make_long_xor, join_long_xor);
@@ -124,6 +125,12 @@ static void list_reductions(void)
     MPI_Type_contiguous(2, MPI_UINT32_T, &reductions[AFFINE].type);
     MPI_Type_commit(&reductions[AFFINE].type);
     MPI_Op_create(join_all, 0, &reductions[AFFINE].op);
+}
+
+static void free_reductions(void)
+{
+    MPI_Type_free(&reductions[AFFINE].type);
+    MPI_Op_free(&reductions[AFFINE].op);
 }
 
 #endif

@@ -3,7 +3,8 @@
  * All ranks draw the same operations on the windows of all, and compute what becomes of every byte.
  * A window has three parts. In the first every operation has a place of its own, so that puts and
  * gets do not meet. In the second every origin has a place, where its accumulates happen in their
- * order, with results that are known. In the third all accumulate with one commutative operation. */
+ * order, with results that are known. In the third all accumulate with one commutative operation.
+ */
 #include "random_values.h"
 #include <unistd.h>
 
@@ -11,9 +12,11 @@ enum { MOST = 40, MOST_RANKS = 64, PARTS = 3 };
 enum epoch { FENCE, POSTED, SHARED, EXCLUSIVE, MIXED, ALL, EPOCHS };
 enum kind { PUT, GET, ACCUMULATE, GET_ACCUMULATE, FETCH, SWAP, KINDS };
 enum window { ALLOCATED, CREATED, MEMORY_OF_MPI, TOGETHER, DYNAMIC, WINDOWS };
-static const char *const epochs[] = {"fence", "post", "shared lock", "exclusive lock", "locks", "lock_all"};
+static const char *const epochs[] = {"fence",          "post",  "shared lock",
+                                     "exclusive lock", "locks", "lock_all"};
 static const char *const windows[] = {"allocated", "created", "of Alloc_mem", "shared", "dynamic"};
-static const char *const kinds[] = {"put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
+static const char *const kinds[] = {
+    "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
 
 struct action {
     enum kind kind;
@@ -72,7 +75,8 @@ static void open_window(struct state *s, struct draw *from)
     s->part = draw(from, 6) == 0 ? 64 << 10 : 2048;
     s->bytes = s->part * PARTS;
     int same = draw(from, 2), unit = 1 << draw(from, 5), hints = draw(from, 3);
-    for (int i = 0; i < size; i++) s->units[i] = s->how == DYNAMIC ? 1 : same ? unit : 1 << draw(from, 5);
+    for (int i = 0; i < size; i++)
+        s->units[i] = s->how == DYNAMIC ? 1 : same ? unit : 1 << draw(from, 5);
     unit = s->units[rank];
     if (hints == 0) {
         MPI_Info_create(&info);
@@ -90,7 +94,9 @@ static void open_window(struct state *s, struct draw *from)
     }
     switch (s->how) {
     case ALLOCATED: MPI_Win_allocate(s->bytes, unit, info, comm, &s->memory, &s->window); break;
-    case TOGETHER: MPI_Win_allocate_shared(s->bytes, unit, info, comm, &s->memory, &s->window); break;
+    case TOGETHER:
+        MPI_Win_allocate_shared(s->bytes, unit, info, comm, &s->memory, &s->window);
+        break;
     case DYNAMIC: MPI_Win_create_dynamic(info, comm, &s->window); break;
     default: MPI_Win_create(s->memory, s->bytes, unit, info, comm, &s->window);
     }
@@ -121,7 +127,8 @@ static void begin_models(struct state *s, uint64_t key)
 
 static int is_whole(const struct reduction *r)
 {
-    return r->type == MPI_INT || r->type == MPI_UINT64_T || r->type == MPI_INT8_T || r->type == MPI_UINT16_T || r->type == MPI_SHORT;
+    return r->type == MPI_INT || r->type == MPI_UINT64_T || r->type == MPI_INT8_T ||
+           r->type == MPI_UINT16_T || r->type == MPI_SHORT;
 }
 
 static int is_pair(const struct reduction *r) { return r->op == MPI_MINLOC || r->op == MPI_MAXLOC; }
@@ -142,7 +149,8 @@ static void draw_actions(struct state *s, struct draw *from)
     s->count = 0;
     for (int i = 0; i < count; i++) {
         struct action *a = &s->list[s->count];
-        *a = (struct action){.origin = draw(from, size), .target = draw(from, focus), .part = draw(from, PARTS)};
+        *a = (struct action){
+            .origin = draw(from, size), .target = draw(from, focus), .part = draw(from, PARTS)};
         a->key = number(from), a->with_request = draw(from, 3) == 0, a->is_equal = draw(from, 2);
         MPI_Datatype element = s->reduction->type;
         struct draw shape = {number(from)};
@@ -152,7 +160,10 @@ static void draw_actions(struct state *s, struct draw *from)
         long start, end;
         if (a->part == 0) {
             a->bytes = 1 << draw(from, 4);
-            element = a->bytes == 1 ? MPI_BYTE : a->bytes == 2 ? MPI_UINT16_T : a->bytes == 4 ? MPI_FLOAT : MPI_DOUBLE;
+            element = a->bytes == 1   ? MPI_BYTE
+                      : a->bytes == 2 ? MPI_UINT16_T
+                      : a->bytes == 4 ? MPI_FLOAT
+                                      : MPI_DOUBLE;
             a->kind = draw(from, 2) ? PUT : GET;
             start = used[a->target], end = s->part;
         } else {
@@ -196,21 +207,27 @@ static void prepare(struct state *s, struct action *a)
     unsigned char given[32];
     int is_mine = a->origin == rank, takes = a->kind != PUT && a->kind != ACCUMULATE;
     int gives = a->kind != GET && a->op != MPI_NO_OP;
-    MPI_Datatype element = a->reduction ? a->reduction->type : a->bytes == 1 ? MPI_BYTE : a->bytes == 2 ? MPI_UINT16_T :
-                           a->bytes == 4 ? MPI_FLOAT : MPI_DOUBLE;
+    MPI_Datatype element = a->reduction    ? a->reduction->type
+                           : a->bytes == 1 ? MPI_BYTE
+                           : a->bytes == 2 ? MPI_UINT16_T
+                           : a->bytes == 4 ? MPI_FLOAT
+                                           : MPI_DOUBLE;
     int single = a->kind >= FETCH;
     if (is_mine && gives) {
-        a->out = laid_out(single || draw(&s->mine, 2) ? 0 : draw(&s->mine, LAYOUTS), a->n, element, a->bytes, &s->mine);
+        a->out = laid_out(single || draw(&s->mine, 2) ? 0 : draw(&s->mine, LAYOUTS), a->n, element,
+                          a->bytes, &s->mine);
         a->sent = room_for(&a->out, 1), a->has_sent = 1;
     }
     if (is_mine && takes) {
-        a->in = laid_out(single || draw(&s->mine, 2) ? 0 : draw(&s->mine, LAYOUTS), a->n, element, a->bytes, &s->mine);
+        a->in = laid_out(single || draw(&s->mine, 2) ? 0 : draw(&s->mine, LAYOUTS), a->n, element,
+                         a->bytes, &s->mine);
         a->got = room_for(&a->in, 1), a->has_got = 1, a->is_open = a->part == 2;
     }
     for (long i = 0; i < a->n; i++) {
         unsigned char *there = s->models[a->target] + a->place + place_in(&a->there, 0, i);
         made_value(a, i, given);
-        if (is_mine && gives) set(&a->sent, &a->out, 0, i, given), want(&a->sent, &a->out, 0, i, given);
+        if (is_mine && gives)
+            set(&a->sent, &a->out, 0, i, given), want(&a->sent, &a->out, 0, i, given);
         if (is_mine && takes) want(&a->got, &a->in, 0, i, there);
         if (a->kind == SWAP) {
             unsigned char next[32];
@@ -243,11 +260,13 @@ static void compare_got(struct state *s, struct action *a)
     for (long i = 0; r && i < a->n; i++) {
         long at = a->got.origin + place_in(&a->in, 0, i);
         if (a->is_open) memcpy(a->got.memory + at, a->got.expected + at, (size_t)a->bytes);
-        else memcpy(a->got.memory + at + r->gap, a->got.expected + at + r->gap, (size_t)(r->gap_end - r->gap));
+        else
+            memcpy(a->got.memory + at + r->gap, a->got.expected + at + r->gap,
+                   (size_t)(r->gap_end - r->gap));
     }
     char text[120];
-    snprintf(text, sizeof text, "%s of %ld elements of %d bytes at %d, window %s, %s", kinds[a->kind], a->n, a->bytes, a->target,
-             windows[s->how], epochs[s->epoch]);
+    snprintf(text, sizeof text, "%s of %ld elements of %d bytes at %d, window %s, %s",
+             kinds[a->kind], a->n, a->bytes, a->target, windows[s->how], epochs[s->epoch]);
     check_room(s->job, &a->got, text);
 }
 
@@ -256,19 +275,25 @@ static void act(struct state *s, struct action *a)
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Win w = s->window;
     MPI_Aint place = s->starts[a->target] + a->place / s->units[a->target];
-    int is_passive = s->epoch >= SHARED, to = a->target, asks = a->with_request && is_passive;
-    void *sent = a->has_sent ? start_of(&a->sent) : NULL, *got = a->has_got ? start_of(&a->got) : NULL;
-    struct layout none = plain(0, a->bytes ? MPI_BYTE : MPI_INT, 1), *out = a->has_sent ? &a->out : &none, *there = &a->there;
+    int is_passive = s->epoch >= SHARED, to = a->target, asks = a->with_request && is_passive && a->kind < FETCH;
+    void *sent = a->has_sent ? start_of(&a->sent) : NULL,
+         *got = a->has_got ? start_of(&a->got) : NULL;
+    struct layout none = plain(0, a->bytes ? MPI_BYTE : MPI_INT, 1),
+                  *out = a->has_sent ? &a->out : &none, *there = &a->there;
 #define OUT sent, out->count, out->type
 #define IN got, a->in.count, a->in.type
 #define THERE to, place, there->count, there->type
     switch (a->kind) {
     case PUT: asks ? MPI_Rput(OUT, THERE, w, &request) : MPI_Put(OUT, THERE, w); break;
     case GET: asks ? MPI_Rget(IN, THERE, w, &request) : MPI_Get(IN, THERE, w); break;
-    case ACCUMULATE: asks ? MPI_Raccumulate(OUT, THERE, a->op, w, &request) : MPI_Accumulate(OUT, THERE, a->op, w); break;
+    case ACCUMULATE:
+        asks ? MPI_Raccumulate(OUT, THERE, a->op, w, &request)
+             : MPI_Accumulate(OUT, THERE, a->op, w);
+        break;
     case GET_ACCUMULATE:
         if (!a->has_sent) out->type = s->reduction->type;
-        asks ? MPI_Rget_accumulate(OUT, IN, THERE, a->op, w, &request) : MPI_Get_accumulate(OUT, IN, THERE, a->op, w);
+        asks ? MPI_Rget_accumulate(OUT, IN, THERE, a->op, w, &request)
+             : MPI_Get_accumulate(OUT, IN, THERE, a->op, w);
         break;
     case FETCH: MPI_Fetch_and_op(sent, got, s->reduction->type, to, place, a->op, w); break;
     default: MPI_Compare_and_swap(sent, a->compared, got, s->reduction->type, to, place, w);
@@ -291,7 +316,8 @@ static void act(struct state *s, struct action *a)
 static void act_on(struct state *s, int target)
 {
     for (int i = 0; i < s->count; i++)
-        if (s->list[i].origin == rank && (target < 0 || s->list[i].target == target)) act(s, &s->list[i]);
+        if (s->list[i].origin == rank && (target < 0 || s->list[i].target == target))
+            act(s, &s->list[i]);
 }
 
 static MPI_Group group_of(struct state *s, int of_targets)
@@ -302,7 +328,8 @@ static MPI_Group group_of(struct state *s, int of_targets)
         int is_in = 0;
         for (int j = 0; j < s->count; j++) {
             const struct action *a = &s->list[j];
-            is_in |= of_targets ? a->origin == rank && a->target == i : a->target == rank && a->origin == i;
+            is_in |= of_targets ? a->origin == rank && a->target == i
+                                : a->target == rank && a->origin == i;
         }
         if (is_in) members[count++] = i;
     }
@@ -339,10 +366,13 @@ static void epoch(struct state *s, struct draw *from)
         act_on(s, -1);
         for (int i = size - 1; i >= 0; i--) MPI_Win_unlock(i, w);
         break;
-    case EXCLUSIVE: case MIXED:
+    case EXCLUSIVE:
+    case MIXED:
         for (int i = 0; i < size; i++) {
             int target = (i + rank) % size;
-            MPI_Win_lock(s->epoch == EXCLUSIVE || draw(&s->mine, 2) ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, w);
+            MPI_Win_lock(s->epoch == EXCLUSIVE || draw(&s->mine, 2) ? MPI_LOCK_EXCLUSIVE
+                                                                    : MPI_LOCK_SHARED,
+                         target, 0, w);
             act_on(s, target);
             MPI_Win_unlock(target, w);
         }
@@ -359,11 +389,15 @@ static void compare_window(struct state *s, int of, const unsigned char *memory)
     const struct reduction *r = s->reduction;
     const unsigned char *model = s->models[of];
     for (long at = 0; at < s->bytes; at++) {
-        if (at >= s->part && (at - s->part) % r->bytes >= r->gap && (at - s->part) % r->bytes < r->gap_end) continue;
+        if (at >= s->part && (at - s->part) % r->bytes >= r->gap &&
+            (at - s->part) % r->bytes < r->gap_end)
+            continue;
         if (memory[at] == model[at]) continue;
-        wrong(s->job, "byte %ld of part %ld of the window of %d is 0x%02x, expected 0x%02x (window %s, %s, elements of %d bytes%s)",
-              at % s->part, at / s->part, of, memory[at], model[at], windows[s->how], epochs[s->epoch], r->bytes,
-              is_pair(r) ? ", pairs" : "");
+        wrong(s->job,
+              "byte %ld of part %ld of the window of %d is 0x%02x, expected 0x%02x (window %s, %s, "
+              "elements of %d bytes%s)",
+              at % s->part, at / s->part, of, memory[at], model[at], windows[s->how],
+              epochs[s->epoch], r->bytes, is_pair(r) ? ", pairs" : "");
         return;
     }
 }
@@ -394,7 +428,8 @@ static void step(struct state *s)
         int unit, other = (rank + 1) % size;
         unsigned char *theirs;
         MPI_Win_shared_query(s->window, other, &bytes, &unit, &theirs);
-        if (bytes != s->bytes || unit != s->units[other]) wrong(s->job, "a shared window of %ld bytes, unit %d", (long)bytes, unit);
+        if (bytes != s->bytes || unit != s->units[other])
+            wrong(s->job, "a shared window of %ld bytes, unit %d", (long)bytes, unit);
         else compare_window(s, other, theirs);
     }
     MPI_Win_unlock(rank, s->window);
@@ -410,8 +445,6 @@ static void step(struct state *s)
 
 static void *work(void *given)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, list_reductions);
     struct state *s = calloc(1, sizeof *s);
     s->job = given;
     s->window = MPI_WIN_NULL;
@@ -422,4 +455,7 @@ static void *work(void *given)
     return NULL;
 }
 
-int main(int argc, char **argv) { return run_jobs(argc, argv, work); }
+int main(int argc, char **argv)
+{
+    return run_jobs(argc, argv, work, list_reductions, free_reductions);
+}

@@ -84,6 +84,14 @@ impl Collection<'_> {
                 self.comm.map_or(1, |comm| comm.peer_size() as u64)
             }
             ("reduce_scatter_block", "sendbuf") => self.comm.map_or(1, |comm| comm.local_size() as u64),
+            ("neighbor_allgather" | "neighbor_alltoall", "recvbuf") => {
+                self.comm.map_or(0, |comm| comm.indegree() as u64)
+            }
+            ("neighbor_alltoall", "sendbuf") => self.comm.map_or(0, |comm| comm.outdegree() as u64),
+            // A rank that sends to nobody needs no buffer.
+            ("neighbor_allgather" | "neighbor_allgatherv", "sendbuf") => {
+                self.comm.map_or(0, |comm| comm.outdegree().min(1) as u64)
+            }
             _ => 1,
         };
         let count = (count as u64).saturating_mul(blocks);
@@ -97,7 +105,7 @@ impl Collection<'_> {
         Some(self.region(param, base, 1, &*self.datatype(datatype)?))
     }
 
-    /// A buffer with counts and displacements for each member.
+    /// A buffer with counts and displacements for each member, or for each neighbour.
     fn parts(
         &self,
         buffer: &str,
@@ -112,7 +120,12 @@ impl Collection<'_> {
         let (Some(displacements), Some((types, word))) = (displacements, arguments.param(datatype)) else {
             return;
         };
-        for member in 0..comm.peer_size() {
+        let members = match (self.family.starts_with("neighbor_"), buffer) {
+            (true, "sendbuf") => comm.outdegree(),
+            (true, _) => comm.indegree(),
+            (false, _) => comm.peer_size(),
+        };
+        for member in 0..members {
             let (Some(count), Some(displacement)) =
                 (arguments.element(counts, member), arguments.element(displacements, member))
             else {
@@ -156,6 +169,9 @@ impl Collection<'_> {
         let (param, word) = self.call.arguments.param(name)?;
         let in_place = word == MPI_IN_PLACE.addr() as u64;
         let elsewhere = param.is_root_only && !self.is_root();
+        // The root of two groups gives or takes for the other group alone (MPI section 6.2.3).
+        let is_root_of_groups = self.call.arguments.number("root") == Some(i64::from(MPI_ROOT));
+        let is_of_others = is_root_of_groups && !param.is_root_only && self.family != "bcast";
         // Nothing is read for, or written by, a process that is none.
         let peer = match param.direction {
             Direction::In => "dest",
@@ -168,7 +184,8 @@ impl Collection<'_> {
         if is_null(peer) || is_null("root") || is_null("target_rank") || is_unused {
             return None;
         }
-        (param.kind == Kind::Buffer && !in_place && !elsewhere).then_some((param, word as usize))
+        (param.kind == Kind::Buffer && !in_place && !elsewhere && !is_of_others)
+            .then_some((param, word as usize))
     }
 
     fn is_root(&self) -> bool {
