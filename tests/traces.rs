@@ -252,6 +252,25 @@ fn a_job_can_be_recorded_and_shown_at_once() {
 }
 
 #[test]
+fn pcontrol_marks_regions() {
+    let program = program("regions.c");
+    for words in [["--ranks", "process"], ["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]] {
+        let (_, trace) = traced(&[&words[..], &["-n", "2"]].concat(), &program);
+        for stream in ranks(&trace) {
+            let marks: Vec<(u32, bool)> = stream
+                .events()
+                .filter_map(|event| match event {
+                    Event::Region { number, begins, .. } => Some((number, begins)),
+                    _ => None,
+                })
+                .collect();
+            let round = [(3, true), (7, true), (7, false), (3, false)];
+            assert_eq!(marks, [round, round].concat(), "{words:?}: rank {}", stream.rank);
+        }
+    }
+}
+
+#[test]
 fn pcontrol_stops_a_recording_and_lets_it_go_on() {
     let program = program("pcontrol.c");
     for words in [["--ranks", "process"], ["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]] {

@@ -139,14 +139,22 @@ fn describe(subject: &Subject<'_>, nodes: u32, counter: Option<u64>) -> trace::J
         started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
         ticks_per_second: counter.unwrap_or(1_000_000_000),
         places: vec![0; nodes as usize],
+        cores: cores(),
         ..trace::Job::default()
     };
     if let Some((chip, map, io)) = subject.chip {
         job.ticks_per_second = chip.ticks_per_second();
+        // Those of the chip are never shared.
+        job.cores = 0;
         job.places = runtime::chip::places(chip, subject.ranks, map, io);
         job.chip = Some(FloorPlan::of(chip).chip);
     }
     job
+}
+
+/// Cores that the ranks of this machine share, 0 if the system does not say.
+fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(0, |cores| cores.get().try_into().unwrap_or(u32::MAX))
 }
 
 /// A number of bytes, with K, M or G for powers of 1024.

@@ -178,7 +178,8 @@ impl Job {
         let mode = if self.carrier == Carrier::Thread { "thread" } else { "fiber" };
         let places = vec![0; self.ranks];
         let (ranks, mode) = (self.ranks as u32, mode.into());
-        trace::Job { ranks, mode, places, ticks_per_second: 1_000_000_000, ..trace::Job::default() }
+        let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32);
+        trace::Job { ranks, mode, places, cores, ticks_per_second: 1_000_000_000, ..trace::Job::default() }
     }
 }
 

@@ -80,7 +80,7 @@ impl Observer for Notebook {
             Begin::Epoch(epoch) => {
                 self.note(fabric, Told::EpochBegins(epoch.kind, epoch.peer.map(|peer| peer.0)));
             }
-            Begin::Letter | Begin::Early { .. } | Begin::Pause => {}
+            Begin::Letter | Begin::Early { .. } | Begin::Region(_) | Begin::Pause => {}
         }
     }
 
@@ -103,7 +103,7 @@ impl Observer for Notebook {
             End::Epoch(epoch) => {
                 self.note(fabric, Told::EpochEnds(epoch.kind, epoch.peer.map(|peer| peer.0)));
             }
-            End::Pause => {}
+            End::Region(_) | End::Pause => {}
         }
     }
 

@@ -4,6 +4,11 @@ const chip = data.chip;
 const scrub = byId("scrub"), plan = byId("plan"), power = byId("power");
 let pointedLink = -1;
 
+const SERVERS = {
+  "resource manager": "A resource manager is a core of its cluster that handles the packets of the ranks there.",
+  "system core": "A system core serves the calls that ranks make to the communication software of the chip.",
+};
+
 /** The network that is shown: its links, their loads, and the largest of these. */
 const planes = chip && {
   data: { links: chip.links, load: arrays.linkLoad, most: chip.mostLoad },
@@ -24,6 +29,9 @@ if (chip) {
   byId("chip-title").textContent = `${chip.name} through time`;
   byId("most-load").textContent = percent(chip.mostLoad, 1);
   scrub.max = chip.steps - 1;
+  scrub.value = chip.busiest;
+  byId("busiest").addEventListener("click", () => { scrub.value = chip.busiest; drawChip(); });
+  byId("server-help").textContent = serverHelp();
   scrub.addEventListener("input", drawChip);
   byId("play").addEventListener("click", play);
   plan.addEventListener("pointermove", (event) => { pointedLink = linkAt(event.offsetX, event.offsetY); drawChip(); });
@@ -47,6 +55,14 @@ const heat = (load) => load <= 0 ? colours.cold
 /** The load of a link as a share of the largest load of any link at any moment. */
 const heatOf = (link, step) => plane.load[link * chip.steps + step] / 255;
 const loadOf = (link, step) => heatOf(link, step) * plane.most;
+
+/** What the kinds of servers of this chip are, and how to read their table. */
+function serverHelp() {
+  const kinds = [...new Set(chip.servers.map(([kind]) => kind))].map((kind) => SERVERS[kind]).filter(Boolean);
+  if (chip.servers.length === 0) return "None was recorded.";
+  return `${kinds.join(" ")} A server does one thing after the other: ranks wait for one that is busy all the time, however idle the network is. ` +
+    "The table has the one with most work first: the time that it worked, its share of the run, and its share of the moment in which it worked most.";
+}
 
 /** Percent of a step in which a server worked. */
 const workOf = (server, step) => arrays.serverLoad[server * chip.steps + step];
@@ -89,13 +105,13 @@ function drawChip() {
   if (!chip) return;
   const step = Number(scrub.value);
   const time = (at) => unitsText(at / chip.steps * data.duration);
-  byId("moment").textContent = `${time(step)} to ${time(step + 1)}`;
+  byId("moment").textContent = `${time(step)} to ${time(step + 1)}${step === chip.busiest ? ", the busiest moment" : ""}`;
   drawPlan(step);
   drawPower(step);
   drawMemory(step);
   const busiest = [...chip.servers.keys()].reduce((best, server) => workOf(server, step) > workOf(best, step) ? server : best, 0);
-  byId("server-details").textContent = chip.servers.length === 0 ? "none" :
-    `now the ${chip.servers[busiest][0]} of ${chip.places[chip.servers[busiest][1]].name}, ${workOf(busiest, step)} % busy; over the run:`;
+  byId("server-details").textContent = chip.servers.length === 0 ? "" :
+    `At this moment the ${chip.servers[busiest][0]} of ${chip.places[chip.servers[busiest][1]].name} works most: ${workOf(busiest, step)} % of the time.`;
   const hottest = [...plane.links.keys()].reduce((best, link) => loadOf(link, step) > loadOf(best, step) ? link : best, 0);
   const shown = pointedLink >= 0 ? pointedLink : hottest;
   const name = (place) => chip.places[place].name;
@@ -197,6 +213,7 @@ function drawMemory(step) {
       byId("memory").append(row);
       memoryRows.push({ index, fill, text });
     }
+    hintScroll(byId("memory"), "places");
   }
   const most = arrays.memory.reduce((sum, held) => Math.max(sum, held), 1);
   for (const { index, fill, text } of memoryRows) {

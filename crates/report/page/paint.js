@@ -7,6 +7,14 @@ const STRETCHES_MAX = 40000;
 const ARROWS_MAX = 3000;
 const LABELS_MAX = 1500;
 
+/** The ranks that are shown, in the order of rows, and the row of each rank (-1: hidden). */
+let shownRanks = [...Array(data.ranks).keys()], rowOfRank = [...shownRanks];
+const rankOf = (view, row) => shownRanks[view.first + row];
+const isShown = (rank) => rowOfRank[rank] >= 0;
+const middleOf = (view, rank) => (rowOfRank[rank] - view.first + 0.5) * view.rowHeight;
+/** Whether the row of a rank is in view. */
+const isInView = (view, rows, rank) => isShown(rank) && rowOfRank[rank] >= view.first && rowOfRank[rank] < view.first + rows;
+
 /** An image a level: a pixel a bin and rank, its colour mixed by the shares of the states. */
 const images = [];
 function levelImage(level) {
@@ -46,7 +54,8 @@ function paintTracks(context, view, width, rows) {
 
 function stretchesInView(view, rows) {
   let count = 0;
-  for (let rank = view.first; rank < Math.min(data.ranks, view.first + rows); rank++) {
+  for (let row = 0; row < rows; row++) {
+    const rank = rankOf(view, row);
     const [first, last] = [arrays.segmentOffset[rank], arrays.segmentOffset[rank + 1]];
     count += after(arrays.segmentBegin, view.end, first, last) - after(arrays.segmentBegin, view.begin, first, last);
   }
@@ -59,16 +68,22 @@ function paintLevel(context, view, width, rows) {
   while (level > 0 && data.levels[level] * share < (width - GUTTER) * 0.8) level--;
   const bins = data.levels[level];
   context.imageSmoothingEnabled = false;
-  context.drawImage(levelImage(level), view.begin / data.duration * bins, view.first, share * bins, rows,
-    GUTTER, 0, width - GUTTER, rows * view.rowHeight);
+  const image = levelImage(level), from = view.begin / data.duration * bins;
+  if (shownRanks.length === data.ranks) {
+    context.drawImage(image, from, view.first, share * bins, rows, GUTTER, 0, width - GUTTER, rows * view.rowHeight);
+    return;
+  }
+  for (let row = 0; row < rows; row++) {
+    context.drawImage(image, from, rankOf(view, row), share * bins, 1, GUTTER, row * view.rowHeight, width - GUTTER, view.rowHeight);
+  }
 }
 
 function paintStretches(context, view, width, rows) {
   const { segmentOffset, segmentBegin, segmentState, rankEnd } = arrays;
   const scale = (width - GUTTER) / (view.end - view.begin);
   const boxes = [[], [], []];
-  for (let row = 0; row < rows && view.first + row < data.ranks; row++) {
-    const rank = view.first + row;
+  for (let row = 0; row < rows; row++) {
+    const rank = rankOf(view, row);
     const last = segmentOffset[rank + 1];
     for (let index = Math.max(segmentOffset[rank], after(segmentBegin, view.begin, segmentOffset[rank], last) - 1); index < last; index++) {
       const begin = segmentBegin[index];
@@ -95,8 +110,8 @@ function paintLabels(context, view, width, rows) {
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
   let painted = 0;
-  for (let row = 0; row < rows && view.first + row < data.ranks; row++) {
-    const rank = view.first + row;
+  for (let row = 0; row < rows; row++) {
+    const rank = rankOf(view, row);
     const last = callOffset[rank + 1];
     for (let call = Math.max(callOffset[rank], after(callBegin, view.begin, callOffset[rank], last) - 1); call < last; call++) {
       if (callBegin[call] > view.end || painted > LABELS_MAX) break;
@@ -126,7 +141,7 @@ function paintPath(context, view, width, rows) {
   const { pathRank, pathBegin, pathEnd } = arrays;
   const scale = (width - GUTTER) / (view.end - view.begin);
   const thick = Math.max(2, Math.min(5, view.rowHeight / 3));
-  const y = (rank) => (rank - view.first + 0.5) * view.rowHeight;
+  const y = (rank) => middleOf(view, rank);
   const x = (time) => GUTTER + (time - view.begin) * scale;
   context.save();
   context.beginPath();
@@ -135,7 +150,8 @@ function paintPath(context, view, width, rows) {
   const stays = new Path2D(), crossings = new Path2D();
   for (let piece = Math.max(0, after(pathBegin, view.begin, 0, pathBegin.length) - 2); piece < pathBegin.length; piece++) {
     if (pathBegin[piece] > view.end) break;
-    if (piece > 0 && pathRank[piece - 1] !== pathRank[piece]) {
+    if (!isShown(pathRank[piece])) continue;
+    if (piece > 0 && pathRank[piece - 1] !== pathRank[piece] && isShown(pathRank[piece - 1])) {
       crossings.moveTo(x(pathEnd[piece - 1]), y(pathRank[piece - 1]));
       crossings.lineTo(x(pathBegin[piece]), y(pathRank[piece]));
     }
@@ -168,8 +184,9 @@ function paintArrows(context, view, width, rows, messages, strong) {
   const lines = new Path2D(), heads = new Path2D(), size = strong ? 8 : 5;
   for (const message of messages) {
     if (messageSent[message] === NONE || messageArrived[message] === NONE) continue;
+    if (!isShown(messageFrom[message]) || !isShown(messageTo[message])) continue;
     const [x1, x2] = [messageSent[message], messageArrived[message]].map((time) => GUTTER + (time - view.begin) * scale);
-    const [y1, y2] = [messageFrom[message], messageTo[message]].map((rank) => (rank - view.first + 0.5) * view.rowHeight);
+    const [y1, y2] = [messageFrom[message], messageTo[message]].map((rank) => middleOf(view, rank));
     lines.moveTo(x1, y1);
     lines.lineTo(x2, y2);
     const angle = Math.atan2(y2 - y1, x2 - x1);
@@ -185,10 +202,11 @@ function paintArrows(context, view, width, rows, messages, strong) {
 function messagesInView(view, rows) {
   const { messageSent, messageArrived, messageFrom, messageTo } = arrays;
   const found = [];
-  const visible = (rank) => rank >= view.first && rank < view.first + rows;
+  const visible = (rank) => isInView(view, rows, rank);
   for (let index = 0; index < messageSent.length; index++) {
     if (messageSent[index] === NONE || messageArrived[index] === NONE || messageArrived[index] < view.begin) continue;
     if (messageSent[index] > view.end) break;
+    if (!isShown(messageFrom[index]) || !isShown(messageTo[index]) || !messageMatches(index)) continue;
     if (visible(messageFrom[index]) || visible(messageTo[index])) found.push(index);
   }
   const every = Math.ceil(found.length / ARROWS_MAX);
@@ -223,8 +241,8 @@ function paintRankNames(context, view, rows) {
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
   const every = Math.max(1, Math.ceil(14 / view.rowHeight));
-  for (let row = 0; row < rows && view.first + row < data.ranks; row++) {
-    const rank = view.first + row;
+  for (let row = 0; row < rows; row++) {
+    const rank = rankOf(view, row);
     if (rank % every !== 0 && rank !== view.rank) continue;
     context.fillStyle = rank === view.rank ? colours.ink : colours.soft;
     context.fillText(view.rowHeight >= 14 ? `rank ${rank}` : `${rank}`, 4, Math.max(7, (row + 0.5) * view.rowHeight));

@@ -7,7 +7,7 @@ byId("facts").textContent = [
 ].filter(Boolean).join(" · ");
 
 byId("sentences").append(...data.sentences.map((sentence) => {
-  const alarming = /waited|unbalanced|hot link|not whole|did not end|wait longest/i.test(sentence);
+  const alarming = /shared .* cores?:|waited|one pattern|unbalanced|hot link|not whole|did not end|wait longest/i.test(sentence);
   return element("li", sentence, alarming ? "alert" : "");
 }));
 
@@ -20,7 +20,7 @@ byId("totals").append(...["compute", "transfer", "wait"].map((name, state) => {
   part.style.flex = `${data.totals[state] / Math.max(1, allTime)} 0 0`;
   return part;
 }));
-byId("totals").setAttribute("aria-label", data.sentences[1] ?? "");
+byId("totals").setAttribute("aria-label", data.sentences.find((sentence) => sentence.startsWith("Of the ranks' time")) ?? "");
 
 const notes = [];
 if (data.calls[0] < data.calls[1]) notes.push(`The page holds the ${countText(data.calls[0])} longest of ${countText(data.calls[1])} calls.`);
@@ -28,24 +28,6 @@ if (data.messages[0] < data.messages[1]) notes.push(`It holds the ${countText(da
 if (data.accesses[0] < data.accesses[1]) notes.push(`It holds ${countText(data.accesses[0])} of ${countText(data.accesses[1])} one-sided operations.`);
 if (data.mergedBelow) notes.push(`Stretches shorter than ${seconds(data.mergedBelow)} are drawn with the one before.`);
 byId("kept").textContent = notes.join(" ");
-
-/** A table of the report; the numbers are those of the text. */
-function showTable(id, { columns, rows }, extra) {
-  const numeric = columns.map((_, column) => rows.every((row) => /^[\d–]/.test(row[column])));
-  const cell = (tag) => (text, column) => element(tag, text, numeric[column] ? "number" : "");
-  const head = element("tr");
-  head.append(...columns.map(cell("th")), ...(extra ? [element("th")] : []));
-  const table = element("table");
-  table.append(element("thead"), element("tbody"));
-  table.tHead.append(head);
-  for (const [index, row] of rows.entries()) {
-    const line = element("tr");
-    line.append(...row.map(cell("td")));
-    if (extra) { const last = element("td"); last.append(extra(index)); line.append(last); }
-    table.tBodies[0].append(line);
-  }
-  byId(id).replaceChildren(table);
-}
 
 function shareBar(rank) {
   const bar = element("span", undefined, "stack");
@@ -59,6 +41,16 @@ function shareBar(rank) {
 }
 showTable("rank-table", data.rankTable, shareBar);
 showTable("wait-table", data.waitTable);
+showTable("profile-table", data.profileTable);
+showTable("pattern-table", {
+  columns: [...data.patternTable.columns, "what usually mends it"],
+  rows: data.patternTable.rows.map((row, index) => [...row, data.advice[index]]),
+  keys: data.patternTable.keys.map((row) => [...row, null]),
+});
+byId("patterns").hidden = data.patternTable.rows.length === 0;
+showTable("region-table", data.regionTable);
+byId("regions").hidden = data.regionTable.rows.length === 0;
+byId("profile").hidden = data.profileTable.rows.length === 0;
 if (data.accessTable.rows.length > 0) showTable("access-table", data.accessTable);
 if (data.epochTable.rows.length > 0) {
   const colourOf = (row) => {

@@ -42,11 +42,12 @@ function callAt(rank, time) {
   return -1;
 }
 
-/** The call of a rank that comes next (+1) or before (-1) a time. */
+/** The call of a rank that comes next (+1) or before (-1) a time, of those that the filter lets through. */
 function neighbourCall(rank, time, direction) {
   const { callOffset, callBegin } = arrays;
   const [first, last] = [callOffset[rank], callOffset[rank + 1]];
-  const index = direction > 0 ? after(callBegin, time, first, last) : after(callBegin, time - 1, first, last) - 1;
+  let index = direction > 0 ? after(callBegin, time, first, last) : after(callBegin, time - 1, first, last) - 1;
+  while (index >= first && index < last && !callMatches(index)) index += direction;
   return index >= first && index < last ? index : -1;
 }
 
@@ -88,7 +89,7 @@ function waitText(rank, begin) {
     return `for rank ${messageTo[message]}${late ? ", which was late to receive" : ""}`;
   }
   const late = messageSent[message] !== NONE && messageSent[message] > waitBegin[index];
-  return `for rank ${messageFrom[message]}${late ? ", which sent late" : ", whose message was on its way"}`;
+  return `for rank ${messageFrom[message]}${late ? ", which sent late" : data.crowded ? ", whose message was on its way, or for a core" : ", whose message was on its way"}`;
 }
 
 /** Lines that describe what is at a point: the first is its title. */
@@ -98,6 +99,7 @@ function describe(rank, time) {
   const length = unitsText(segment.end - segment.begin);
   const why = segment.state === WAIT ? ` ${waitText(rank, time)}` : "";
   const lines = [`Rank ${rank}, ${unitsText(time)}: ${STATES[segment.state]} ${length}${why}`];
+  for (const region of regionsAt(rank, time)) lines.push(regionText(region));
   for (const epoch of epochsAt(rank, time)) lines.push(epochText(epoch));
   const call = callAt(rank, time);
   if (call < 0) return lines;

@@ -16,7 +16,7 @@ const view = {
   kept: null,
 };
 
-const rowsInView = () => Math.min(data.ranks - view.first, Math.floor(Math.max(ROOM, view.rowHeight) / view.rowHeight));
+const rowsInView = () => Math.min(shownRanks.length - view.first, Math.floor(Math.max(ROOM, view.rowHeight) / view.rowHeight));
 let width = 0;
 let asked = false;
 
@@ -32,8 +32,10 @@ function drawTimeline() {
   const { context, width: fittedWidth } = fitted(tracks, rows * view.rowHeight + AXIS);
   width = fittedWidth;
   paintTracks(context, view, width, rows);
+  paintOthers(context, view, width, rows);
   paintLabels(context, view, width, rows);
   paintEpochs(context, view, width, rows);
+  paintRegions(context, view, width, rows);
   let arrows = "";
   if (view.arrows) {
     const { all, drawn } = messagesInView(view, rows);
@@ -60,7 +62,8 @@ function markPoint(context, rows, point) {
   const scale = (width - GUTTER) / (view.end - view.begin);
   const left = Math.max(GUTTER, GUTTER + (span.begin - view.begin) * scale);
   const right = Math.min(width, GUTTER + (span.end - view.begin) * scale);
-  const row = point.rank - view.first;
+  if (!isShown(point.rank)) return;
+  const row = rowOfRank[point.rank] - view.first;
   if (right >= left && row >= 0 && row < rows) {
     context.strokeStyle = colours.ink;
     context.lineWidth = 2;
@@ -105,15 +108,19 @@ function zoom(factor, around = (view.begin + view.end) / 2) {
 
 const pan = (share) => show(view.begin + (view.end - view.begin) * share, view.end + (view.end - view.begin) * share);
 
+/** Scrolls so that a rank that is shown is in view. */
 function scrollTo(rank) {
-  const rows = rowsInView();
-  if (rank < view.first) view.first = rank;
-  if (rank >= view.first + rows) view.first = rank - rows + 1;
+  const rows = rowsInView(), row = rowOfRank[rank];
+  if (row < 0) return;
+  if (row < view.first) view.first = row;
+  if (row >= view.first + rows) view.first = row - rows + 1;
 }
+
+const lastFirst = () => Math.max(0, shownRanks.length - Math.floor(ROOM / view.rowHeight));
 
 function changeRowHeight(factor) {
   view.rowHeight = Math.max(2, Math.min(60, factor > 1 ? Math.ceil(view.rowHeight * factor) : Math.floor(view.rowHeight * factor)));
-  view.first = Math.max(0, Math.min(view.first, data.ranks - Math.floor(ROOM / view.rowHeight)));
+  view.first = Math.max(0, Math.min(view.first, lastFirst()));
   scrollTo(view.rank);
   redraw();
 }
@@ -122,9 +129,9 @@ function changeRowHeight(factor) {
 function pointAt(event) {
   const box = tracks.getBoundingClientRect();
   const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-  const rank = view.first + Math.floor(y / view.rowHeight);
-  if (x < GUTTER || rank >= view.first + rowsInView() || y < 0) return null;
-  return { rank, time: view.begin + (x - GUTTER) / (width - GUTTER) * (view.end - view.begin) };
+  const row = Math.floor(y / view.rowHeight);
+  if (x < GUTTER || row >= rowsInView() || y < 0) return null;
+  return { rank: rankOf(view, row), time: view.begin + (x - GUTTER) / (width - GUTTER) * (view.end - view.begin) };
 }
 
 function describePoint(point) {
@@ -150,12 +157,13 @@ function press(button, name) {
 const keys = {
   "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "−": () => zoom(2),
   ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), PageUp: () => pan(-0.9), PageDown: () => pan(0.9),
-  ArrowUp: () => chooseRank(view.rank - 1), ArrowDown: () => chooseRank(view.rank + 1),
+  ArrowUp: () => chooseRow(-1), ArrowDown: () => chooseRow(+1),
   0: () => show(0, data.duration), Home: () => show(0, view.end - view.begin), End: () => show(data.duration - (view.end - view.begin), data.duration),
   n: () => goToCall(neighbourCall(view.rank, view.kept?.time ?? view.begin, +1)),
   p: () => goToCall(neighbourCall(view.rank, (view.kept?.time ?? view.end) - 1, -1)),
   "[": () => changeRowHeight(0.75), "]": () => changeRowHeight(1.34),
   a: () => press("arrows", "arrows"), c: () => press("path", "path"),
+  "/": () => byId("filter-function").focus(),
   "?": () => { const help = document.querySelector("#timeline details"); help.open = !help.open; },
   Enter: () => {
     const call = view.kept ? callAt(view.kept.rank, view.kept.time) : -1;
@@ -166,12 +174,25 @@ const keys = {
   Escape: () => { view.kept = view.hover = null; tip.hidden = true; describePoint(null); redraw(); },
 };
 
-function chooseRank(rank) {
-  view.rank = Math.max(0, Math.min(data.ranks - 1, rank));
+/** Chooses the shown rank so many rows below the chosen one. */
+function chooseRow(below) {
+  if (shownRanks.length === 0) return;
+  view.rank = shownRanks[Math.max(0, Math.min(shownRanks.length - 1, rowOfRank[view.rank] + below))];
   scrollTo(view.rank);
   const time = view.kept?.time ?? (view.begin + view.end) / 2;
   view.kept = { rank: view.rank, time };
   describePoint(view.kept);
+  redraw();
+}
+
+/** Shows these ranks only, which is at least one. */
+function showRanks(ranks) {
+  shownRanks = ranks;
+  rowOfRank = Array(data.ranks).fill(-1);
+  for (const [row, rank] of ranks.entries()) rowOfRank[rank] = row;
+  if (!isShown(view.rank)) { view.rank = ranks[0] ?? 0; view.kept = null; describePoint(null); }
+  view.first = Math.max(0, Math.min(view.first, lastFirst()));
+  scrollTo(view.rank);
   redraw();
 }
 
@@ -226,8 +247,7 @@ function drag(event) {
   tracks.classList.add("dragging");
   tip.hidden = true;
   const time = moved[0] / (width - GUTTER) * (grabbed.end - grabbed.begin);
-  const most = Math.max(0, data.ranks - Math.floor(ROOM / view.rowHeight));
-  view.first = Math.max(0, Math.min(most, grabbed.first - Math.round(moved[1] / view.rowHeight)));
+  view.first = Math.max(0, Math.min(lastFirst(), grabbed.first - Math.round(moved[1] / view.rowHeight)));
   show(grabbed.begin - time, grabbed.end - time);
 }
 

@@ -42,8 +42,8 @@ function paintEpochs(context, view, width, rows) {
   const { epochOffset, epochBegin, epochEnd, epochKind } = arrays;
   const scale = (width - GUTTER) / (view.end - view.begin);
   const thick = Math.max(3, Math.min(7, view.rowHeight / 4));
-  for (let row = 0; row < rows && view.first + row < data.ranks; row++) {
-    const rank = view.first + row;
+  for (let row = 0; row < rows; row++) {
+    const rank = rankOf(view, row);
     for (let index = epochOffset[rank]; index < epochOffset[rank + 1]; index++) {
       if (epochBegin[index] > view.end) break;
       if (epochEnd[index] < view.begin) continue;
@@ -71,8 +71,9 @@ function paintAccesses(context, view, width, rows, accesses, strong) {
   context.globalAlpha = strong ? 1 : 0.75;
   context.lineWidth = strong ? 2 : 1;
   const lines = new Path2D(), heads = new Path2D(), size = strong ? 8 : 5;
-  const x = (time) => GUTTER + (time - view.begin) * scale, y = (rank) => (rank - view.first + 0.5) * view.rowHeight;
+  const x = (time) => GUTTER + (time - view.begin) * scale, y = (rank) => middleOf(view, rank);
   for (const access of accesses) {
+    if (!isShown(accessFrom[access]) || !isShown(accessTo[access])) continue;
     const ends = [[x(accessBegin[access]), y(accessFrom[access])], [x(accessEnd[access]), y(accessTo[access])]];
     const [[x1, y1], [x2, y2]] = isGet(accessKind[access]) ? ends.reverse() : ends;
     lines.moveTo(x1, y1);
@@ -91,9 +92,10 @@ function paintAccesses(context, view, width, rows, accesses, strong) {
 function accessesInView(view, rows) {
   const { accessBegin, accessEnd, accessFrom, accessTo } = arrays;
   const found = [];
-  const visible = (rank) => rank >= view.first && rank < view.first + rows;
+  const visible = (rank) => isInView(view, rows, rank);
   for (let index = 0; index < accessBegin.length; index++) {
     if (accessBegin[index] > view.end) break;
+    if (!isShown(accessFrom[index]) || !isShown(accessTo[index])) continue;
     if (accessEnd[index] >= view.begin && (visible(accessFrom[index]) || visible(accessTo[index]))) found.push(index);
   }
   const every = Math.ceil(found.length / ARROWS_MAX);

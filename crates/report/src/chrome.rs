@@ -41,6 +41,15 @@ pub fn chrome(run: &Run, output: &mut impl Write) -> io::Result<()> {
                 )?;
             }
         }
+        for (index, region) in rank.regions.iter().enumerate() {
+            let id = format!("region {number} {index}");
+            for (phase, time) in [("b", region.begin), ("e", region.end)] {
+                events.write(
+                    json!({"ph": phase, "pid": 0, "tid": number, "id": id, "name": format!("region {}", region.number),
+                    "cat": "region", "ts": microseconds(time)}),
+                )?;
+            }
+        }
         for phase in &rank.phases {
             events.write(json!({"ph": "i", "pid": 0, "tid": number, "s": "t", "cat": "collective",
                 "name": format!("{} round {}", run.name(phase.collective), phase.round), "ts": microseconds(phase.time)}))?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::analysis::Analysis;
 use crate::run::{Run, Side};
 
 const HEADER: &str = "kind,rank,begin_s,end_s,function,site,peer,tag,bytes,protocol";
@@ -40,6 +41,10 @@ pub fn csv(run: &Run, output: &mut impl Write) -> io::Result<()> {
             let (begin, end) = (time(epoch.begin), time(epoch.end));
             writeln!(output, "epoch,{number},{begin},{end},{},,{peer},,,", epoch.kind.label())?;
         }
+        for region in &rank.regions {
+            let (begin, end) = (time(region.begin), time(region.end));
+            writeln!(output, "region,{number},{begin},{end},{},,,,,", region.number)?;
+        }
         for (begin, held) in rank.waits.iter().filter_map(|wait| Some((wait.begin, wait.held?))) {
             let (begin, end) = (time(begin), time(held.until));
             writeln!(output, "held,{number},{begin},{end},{},,{},,,", held.how.label(), held.by)?;
@@ -69,6 +74,27 @@ pub fn csv(run: &Run, output: &mut impl Write) -> io::Result<()> {
             message.tag,
             message.bytes,
             quoted(message.protocol.label()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the profile instead: a row for each function and call site, longest first, times in seconds.
+pub fn csv_profile(run: &Run, analysis: &Analysis, output: &mut impl Write) -> io::Result<()> {
+    writeln!(output, "function,site,calls,bytes,total_s,mean_s,longest_s,waiting_s")?;
+    let name = |index: u32| quoted(run.names.get(index as usize).map_or("", String::as_str));
+    for place in &analysis.profile {
+        writeln!(
+            output,
+            "{},{},{},{},{:.9},{:.9},{:.9},{:.9}",
+            name(place.function),
+            name(place.site),
+            place.calls,
+            place.bytes,
+            run.seconds(place.ticks),
+            place.mean() / run.job.ticks_per_second.max(1) as f64,
+            run.seconds(place.longest),
+            run.seconds(place.waited),
         )?;
     }
     Ok(())

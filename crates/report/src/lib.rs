@@ -7,19 +7,23 @@
 
 pub mod analysis;
 mod chrome;
+mod compare;
 mod csv;
 mod page;
 mod run;
 mod sentences;
+mod table;
 mod text;
 mod units;
 
 pub use analysis::Analysis;
 pub use chrome::chrome;
-pub use csv::csv;
+pub use compare::Comparison;
+pub use csv::{csv, csv_profile};
 pub use page::page;
 pub use run::{
-    Access, Call, ChipRun, Epoch, Held, HeldBy, Message, Phase, Rank, Run, Segment, Side, State, Wait,
+    Access, Call, ChipRun, Collective, Epoch, Held, HeldBy, Message, Phase, Rank, Region, Run, Segment, Side,
+    State, Wait,
 };
 pub use sentences::sentences;
 pub use text::text;

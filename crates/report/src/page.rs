@@ -12,7 +12,7 @@ use trace::{AccessKind, EpochKind, Protocol};
 
 use crate::analysis::{Analysis, STEPS, Shares};
 use crate::run::{Run, Side, State};
-use crate::text::{self, Table};
+use crate::text;
 use pack::{Blobs, Clock, NONE, longest};
 
 const CALLS_MAX: usize = 180_000;
@@ -21,19 +21,27 @@ const WAITS_MAX: usize = 140_000;
 const PHASES_MAX: usize = 100_000;
 const ACCESSES_MAX: usize = 100_000;
 const EPOCHS_MAX: usize = 80_000;
+const REGIONS_MAX: usize = 80_000;
 const PIECES_MAX: usize = 40_000;
 const CELLS_MAX: usize = 60_000;
+const WAIT_ROWS: usize = 500;
+const PROFILE_ROWS: usize = 2_000;
+/// Call sites that are named of each pattern of waiting.
+const PATTERN_SITES: usize = 3;
 
 const HTML: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/style.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../page/data.js"),
+    include_str!("../page/tables.js"),
     include_str!("../page/pick.js"),
     include_str!("../page/paint.js"),
     include_str!("../page/windows.js"),
+    include_str!("../page/regions.js"),
     include_str!("../page/timeline.js"),
     include_str!("../page/panels.js"),
+    include_str!("../page/filter.js"),
     include_str!("../page/chip.js"),
 ];
 
@@ -49,6 +57,7 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
     add_phases(&mut blobs, run, clock);
     let accesses = add_accesses(&mut blobs, run, clock);
     add_epochs(&mut blobs, run, clock);
+    add_regions(&mut blobs, run, clock);
     add_critical(&mut blobs, analysis, clock);
     add_matrix(&mut blobs, analysis);
     let data = json!({
@@ -63,19 +72,25 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "duration": clock.units(run.duration),
         "sentences": crate::sentences(run, analysis),
         "names": run.names,
+        "communicators": run.communicators.iter().collect::<Vec<_>>(),
         "protocols": Protocol::ALL.map(Protocol::label),
         "accessKinds": AccessKind::ALL.map(AccessKind::label),
         "epochKinds": EpochKind::ALL.map(EpochKind::label),
         "accesses": accesses,
-        "accessTable": table(&text::accesses(analysis)),
-        "epochTable": table(&text::epochs(run)),
+        "accessTable": text::accesses(analysis).json(),
+        "regionTable": text::regions(run).json(),
+        "epochTable": text::epochs(run).json(),
         "totals": totals(&analysis.shares),
         "shares": analysis.shares.iter().map(|rank| [rank.compute, rank.transfer, rank.wait]).collect::<Vec<_>>(),
-        "rankTable": table(&text::ranks(run, analysis)),
-        "waitTable": table(&text::waits(run, analysis)),
-        "protocolTable": table(&text::protocols(analysis)),
-        "linkTable": table(&text::links(run, analysis)),
-        "serverTable": table(&text::servers(run, analysis)),
+        "rankTable": text::ranks(run, analysis).json(),
+        "waitTable": text::waits(run, analysis, WAIT_ROWS).json(),
+        "profileTable": text::profile(run, analysis, PROFILE_ROWS).json(),
+        "patternTable": text::patterns(run, analysis, PATTERN_SITES).json(),
+        "advice": analysis.patterns.iter().map(|sum| sum.pattern.advice(run)).collect::<Vec<_>>(),
+        "crowded": run.crowded().is_some(),
+        "protocolTable": text::protocols(analysis).json(),
+        "linkTable": text::links(run, analysis).json(),
+        "serverTable": text::servers(run, analysis).json(),
         "sizes": analysis.traffic.sizes.iter().map(|class| json!([class.up_to, class.messages])).collect::<Vec<_>>(),
         "levels": levels,
         "mergedBelow": merged_below.map(|ticks| run.seconds(ticks)),
@@ -84,23 +99,23 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "places": run.job.places,
         "chip": chip(&mut blobs, run, analysis),
     });
-    assemble(&text::title(run), &data, &blobs)
+    assemble(HTML, &SCRIPTS.concat(), &text::title(run), &data, blobs.html())
 }
 
-/// Fills the slots of the HTML file.
-fn assemble(title: &str, data: &Value, blobs: &Blobs) -> String {
+/// Fills the slots of an HTML file.
+pub(crate) fn assemble(html: &str, script: &str, title: &str, data: &Value, blobs: &str) -> String {
     // "</script" in a string would end the element, and "<!--<script" would hide its end (HTML
     // section 13.2.5, "script data double escaped state").
     let data = data.to_string().replace('<', "\\u003c");
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let mut page = String::with_capacity(blobs.len() + data.len() + (1 << 18));
-    let mut rest = HTML;
+    let mut rest = html;
     for (slot, content) in [
         ("{{title}}", title.as_str()),
         ("{{style}}", STYLE),
         ("{{data}}", &data),
-        ("{{blobs}}", blobs.html()),
-        ("{{script}}", &SCRIPTS.concat()),
+        ("{{blobs}}", blobs),
+        ("{{script}}", script),
     ] {
         let (before, after) = rest.split_once(slot).expect("the HTML file has all slots, in this order");
         page.push_str(before);
@@ -113,10 +128,6 @@ fn assemble(title: &str, data: &Value, blobs: &Blobs) -> String {
 fn totals(shares: &[Shares]) -> [u64; 3] {
     let sum = Shares::sum(shares);
     [sum.compute, sum.transfer, sum.wait]
-}
-
-fn table(table: &Table) -> Value {
-    json!({"columns": table.columns, "rows": table.rows})
 }
 
 /// The calls that are kept; how many, and how many there are.
@@ -162,6 +173,7 @@ fn add_messages(blobs: &mut Blobs, run: &Run, clock: Clock) -> Vec<u32> {
     blobs.u32("messageFrom", &kept().map(|message| message.from).collect::<Vec<_>>());
     blobs.u32("messageTo", &kept().map(|message| message.to).collect::<Vec<_>>());
     blobs.u32("messageTag", &kept().map(|message| message.tag as u32).collect::<Vec<_>>());
+    blobs.u32("messageComm", &kept().map(|message| message.comm).collect::<Vec<_>>());
     blobs.f32("messageBytes", &kept().map(|message| message.bytes as f32).collect::<Vec<_>>());
     blobs.u8("messageProtocol", &kept().map(|message| message.protocol as u8).collect::<Vec<_>>());
     blobs.u32("messageSent", &kept().map(|message| time(message.send_start)).collect::<Vec<_>>());
@@ -255,6 +267,28 @@ fn add_epochs(blobs: &mut Blobs, run: &Run, clock: Clock) {
     blobs.u32("epochPeer", &peers);
 }
 
+fn add_regions(blobs: &mut Blobs, run: &Run, clock: Clock) {
+    let lengths =
+        run.ranks.iter().flat_map(|rank| rank.regions.iter().map(|region| region.end - region.begin));
+    let mut kept = longest(lengths, REGIONS_MAX).into_iter();
+    let mut offsets = vec![0u32];
+    let (mut begins, mut ends, mut numbers, mut depths) = (vec![], vec![], vec![], vec![]);
+    for rank in &run.ranks {
+        for region in rank.regions.iter().filter(|_| kept.next() == Some(true)) {
+            begins.push(clock.units(region.begin));
+            ends.push(clock.units(region.end));
+            numbers.push(region.number);
+            depths.push(region.depth.min(u16::from(u8::MAX)) as u8);
+        }
+        offsets.push(begins.len() as u32);
+    }
+    blobs.u32("regionOffset", &offsets);
+    blobs.u32("regionBegin", &begins);
+    blobs.u32("regionEnd", &ends);
+    blobs.u32("regionNumber", &numbers);
+    blobs.u8("regionDepth", &depths);
+}
+
 fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {
     const ON_ITS_WAY: u8 = 3;
     let all = &analysis.critical.pieces;
@@ -299,6 +333,7 @@ fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
         })).collect::<Vec<_>>(),
         "links": chip.plan.links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "steps": STEPS,
+        "busiest": used.busiest_step(),
         "mostLoad": most,
         "controlLinks": chip.plan.control_links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "mostControlLoad": most_control,

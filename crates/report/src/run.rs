@@ -5,11 +5,15 @@
 //! events, a crash the last ones) and damaged ones: what does not fit is left out.
 
 mod arrivals;
+mod collectives;
 mod gather;
 mod reader;
 mod segments;
 mod windows;
 
+use std::collections::BTreeMap;
+
+pub use collectives::Collective;
 use trace::{AccessKind, Chip, EpochKind, Job, Protocol, ServerKind, Trace};
 
 /// A job.
@@ -24,6 +28,8 @@ pub struct Run {
     pub ranks: Vec<Rank>,
     /// All messages of which any side was recorded.
     pub messages: Vec<Message>,
+    /// Communicators with messages or collectives, and their members as `0-3,8` if they are known.
+    pub communicators: BTreeMap<u32, String>,
     /// All one-sided operations, by time.
     pub accesses: Vec<Access>,
     /// What the chip did.
@@ -49,6 +55,8 @@ pub struct Rank {
     pub phases: Vec<Phase>,
     /// Epochs of windows, by their beginnings.
     pub epochs: Vec<Epoch>,
+    /// Regions that the program marked, by their beginnings.
+    pub regions: Vec<Region>,
     /// What it did from its begin to its end without a gap.
     pub segments: Vec<Segment>,
 }
@@ -65,6 +73,21 @@ pub struct Call {
     /// Index of its call site's name.
     pub site: u32,
     /// 0 unless another call made this one.
+    pub depth: u16,
+    /// Bytes of a collective's buffer, or of the messages and one-sided operations of any other call.
+    pub bytes: u64,
+}
+
+/// A region that the program marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Since when.
+    pub begin: u64,
+    /// Until when.
+    pub end: u64,
+    /// Its number.
+    pub number: u32,
+    /// 0 unless it is within another one.
     pub depth: u16,
 }
 
@@ -173,7 +196,7 @@ pub struct Message {
     pub to: u32,
     /// Its tag.
     pub tag: i32,
-    /// Its communicator.
+    /// Its communicator, also if a collective on it sent the message.
     pub comm: u32,
     /// Its size.
     pub bytes: u64,
@@ -253,6 +276,12 @@ impl Run {
     /// Ticks as seconds.
     pub fn seconds(&self, ticks: u64) -> f64 {
         ticks as f64 / self.job.ticks_per_second.max(1) as f64
+    }
+
+    /// Ranks and cores, if more ranks than cores shared a machine. Then a rank may wait for a core, which no event tells of.
+    pub fn crowded(&self) -> Option<(u64, u64)> {
+        let (ranks, cores) = (self.ranks.len() as u64, u64::from(self.job.cores));
+        (cores > 0 && ranks > cores && self.job.chip.is_none()).then_some((ranks, cores))
     }
 
     /// A name, or a dash.

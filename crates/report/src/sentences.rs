@@ -17,7 +17,10 @@ const HOT_LINK_FACTOR: f64 = 3.0;
 
 /// Where the time went, most important first.
 pub fn sentences(run: &Run, analysis: &Analysis) -> Vec<String> {
-    let mut all = vec![overview(run), shares(analysis)];
+    let mut all = vec![overview(run)];
+    all.extend(crowded(run));
+    all.push(shares(run, analysis));
+    all.extend(pattern(run, analysis));
     all.extend(waits(run, analysis));
     all.extend(most_waited_for(run, analysis));
     all.extend(imbalance(run, analysis));
@@ -38,50 +41,74 @@ fn overview(run: &Run) -> String {
     format!("{whom} ran{where_} for {}.", seconds(run.seconds(run.duration)))
 }
 
-fn shares(analysis: &Analysis) -> String {
+/// That ranks had to share cores, before anything is said of waiting.
+fn crowded(run: &Run) -> Option<String> {
+    let (ranks, cores) = run.crowded()?;
+    Some(format!(
+        "{} shared {}: at most {cores} ran at a time, and the others waited for a core. No event tells of that, so computing, \
+         moving and waiting include it. To learn who waits for whom, run with at most {}.",
+        plural(ranks, "rank"),
+        plural(cores, "core"),
+        plural(cores, "rank"),
+    ))
+}
+
+fn shares(run: &Run, analysis: &Analysis) -> String {
     let sum = Shares::sum(&analysis.shares);
     let share = |ticks: u64| percent(ticks as f64, sum.total() as f64);
+    let whom = if run.crowded().is_some() { " for others or for a core" } else { "" };
     format!(
-        "Of the ranks' time {} was computing, {} moving messages and {} waiting.",
+        "Of the ranks' time {} was computing, {} moving messages and {} waiting{whom}.",
         share(sum.compute),
         share(sum.transfer),
         share(sum.wait)
     )
 }
 
+/// The pattern that costs most.
+fn pattern(run: &Run, analysis: &Analysis) -> Option<String> {
+    let worst = analysis.patterns.first()?;
+    let all = Shares::sum(&analysis.shares).total() as f64;
+    if (worst.ticks as f64) < WORTH_SAYING * all || run.crowded().is_some() {
+        return None;
+    }
+    Some(format!(
+        "Most waiting is of one pattern, {}: {} of all time. {}",
+        worst.pattern.title(run),
+        percent(worst.ticks as f64, all),
+        worst.pattern.advice(run)
+    ))
+}
+
 fn waits(run: &Run, analysis: &Analysis) -> Vec<String> {
     let worth = |group: &&WaitGroup| group.ticks as f64 >= WORTH_SAYING * run.duration as f64;
+    // Only those with someone to blame.
     analysis.waits.worst().filter(worth).take(3).map(|group| wait(run, group)).collect()
 }
 
 fn wait(run: &Run, group: &WaitGroup) -> String {
     let peer = group.peer.map_or("someone".to_owned(), |peer| format!("rank {peer}"));
-    let why = match group.cause {
-        Cause::LateSender => format!("for {peer}, which sent late"),
-        Cause::LateReceiver => format!("for {peer}, which was late to receive"),
-        Cause::LateToArrive => format!("for {peer}, which came last"),
-        Cause::Locked => format!("for {peer}, which had the lock"),
-        Cause::LateToPost => format!("for {peer}, which was late to post"),
-        Cause::LateToComplete => format!("for {peer}, which was late to complete"),
-        Cause::OnItsWay => format!("for a message of {peer} on its way"),
-        Cause::Unknown => "for nothing that was recorded".to_owned(),
+    let how = match group.cause {
+        Cause::LateSender => "sent late",
+        Cause::LateReceiver => "was late to receive",
+        Cause::LateToArrive => "came last",
+        Cause::Locked => "had the lock",
+        Cause::LateToPost => "was late to post",
+        Cause::LateToComplete => "was late to complete",
+        Cause::OnItsWay | Cause::Unknown => "is not to blame",
     };
+    let crowded = if run.crowded().is_some() { " or had no core" } else { "" };
+    let share = |ticks: u64| percent(ticks as f64, group.ticks as f64);
     let meanwhile = if group.peer_computing * 2 > group.ticks {
-        format!(
-            ": {peer} was computing {} of that time",
-            percent(group.peer_computing as f64, group.ticks as f64)
-        )
+        format!(": {peer} was computing{crowded} {} of that time", share(group.peer_computing))
     } else if group.peer_waiting * 2 > group.ticks {
-        format!(
-            ": {peer} was itself waiting {} of that time",
-            percent(group.peer_waiting as f64, group.ticks as f64)
-        )
+        format!(": {peer} was itself waiting {} of that time", share(group.peer_waiting))
     } else {
         String::new()
     };
     let times = if group.times == 1 { String::new() } else { format!(" in {} waits", count(group.times)) };
     format!(
-        "Rank {} waited {}{times} in {}{} {why}{meanwhile}.",
+        "Rank {} waited {}{times} in {}{} for {peer}, which {how}{crowded}{meanwhile}.",
         group.rank,
         seconds(run.seconds(group.ticks)),
         run.name(group.function),
@@ -134,8 +161,13 @@ fn critical_path(run: &Run, analysis: &Analysis) -> Option<String> {
     let total = path.total() as f64;
     let (rank, ticks) = path.longest_on(run.ranks.len())?;
     let share = |state| percent(path.ticks(state) as f64, total);
+    let way = if run.crowded().is_some() {
+        "waiting for a core or for messages on their way"
+    } else {
+        "messages on their way"
+    };
     Some(format!(
-        "The critical path is {} computing, {} moving messages, {} messages on their way and {} waiting; it stays longest on rank {rank} ({}).",
+        "The critical path is {} computing, {} moving messages, {} {way} and {} waiting; it stays longest on rank {rank} ({}).",
         share(Some(State::Compute)),
         share(Some(State::Transfer)),
         share(None),

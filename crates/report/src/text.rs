@@ -1,18 +1,17 @@
 //! The report for a terminal. The page shows the same tables: both take their cells from here.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use trace::{AccessKind, EpochKind, Protocol};
 
-use crate::analysis::{Analysis, Cause, Shares};
-use crate::run::Run;
-use crate::units::{bytes, count, percent, plural, seconds};
+use crate::analysis::{Analysis, CallSite, PatternSum, Shares};
+use crate::run::{Run, State};
+use crate::table::{Cell, Table};
+use crate::units::{percent, plural};
 
-/// A table: its columns, and rows of cells.
-pub(crate) struct Table {
-    pub(crate) columns: Vec<&'static str>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
+/// Rows of the long tables in a terminal.
+const ROWS: usize = 20;
 
 /// Sentences, then tables.
 pub fn text(run: &Run, analysis: &Analysis) -> String {
@@ -20,9 +19,16 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
     for sentence in crate::sentences(run, analysis) {
         writeln!(text, "{sentence}").expect("a string grows");
     }
+    let profile_title = match analysis.profile.len() {
+        0..=ROWS => "Calls by function and call site".to_owned(),
+        all => format!("Calls by function and call site, the {ROWS} longest of {all}"),
+    };
     for (title, table) in [
+        ("Wait states, longest first", patterns(run, analysis, 1)),
+        (&profile_title, profile(run, analysis, ROWS)),
+        ("Regions of the program", regions(run)),
         ("Time of each rank", ranks(run, analysis)),
-        ("Waits, longest first", waits(run, analysis)),
+        ("Waits, longest first", waits(run, analysis, ROWS)),
         ("Messages by protocol", protocols(analysis)),
         ("One-sided operations", accesses(analysis)),
         ("Epochs of windows", epochs(run)),
@@ -30,7 +36,13 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
         ("Servers of the chip, most used first", servers(run, analysis)),
     ] {
         if !table.rows.is_empty() {
-            write!(text, "\n{title}\n{}", table.text()).expect("a string grows");
+            write!(text, "\n{title}\n{}", table.to_text()).expect("a string grows");
+        }
+        if title.starts_with("Wait states") {
+            for sum in &analysis.patterns {
+                writeln!(text, "  {}: {}", sum.pattern.title(run), sum.pattern.advice(run))
+                    .expect("a string grows");
+            }
         }
     }
     text
@@ -60,10 +72,10 @@ fn plural_of(mode: &str) -> String {
 /// Where each rank's time went.
 pub(crate) fn ranks(run: &Run, analysis: &Analysis) -> Table {
     let row = |(rank, shares): (usize, &Shares)| {
-        let share = |ticks: u64| percent(ticks as f64, shares.total() as f64);
-        let time = |ticks: u64| seconds(run.seconds(ticks));
+        let share = |ticks: u64| Cell::share(ticks as f64, shares.total() as f64);
+        let time = |ticks: u64| Cell::seconds(run.seconds(ticks));
         vec![
-            rank.to_string(),
+            Cell::number(rank as u32),
             time(shares.compute),
             share(shares.compute),
             time(shares.transfer),
@@ -74,32 +86,110 @@ pub(crate) fn ranks(run: &Run, analysis: &Analysis) -> Table {
         ]
     };
     Table {
-        columns: vec!["rank", "computing", "", "moving", "", "waiting", "", "others waited for it"],
+        columns: vec![
+            "rank",
+            "computing",
+            "share",
+            "moving",
+            "share",
+            "waiting",
+            "share",
+            "others waited for it",
+        ],
         rows: analysis.shares.iter().enumerate().map(row).collect(),
     }
 }
 
-/// The longest groups of waits.
-pub(crate) fn waits(run: &Run, analysis: &Analysis) -> Table {
-    let rows = analysis.waits.groups.iter().take(20).map(|group| {
-        let why = match group.cause {
-            Cause::LateSender => "late sender",
-            Cause::LateReceiver => "late receiver",
-            Cause::LateToArrive => "came last",
-            Cause::Locked => "had the lock",
-            Cause::LateToPost => "late to post",
-            Cause::LateToComplete => "late to complete",
-            Cause::OnItsWay => "on its way",
-            Cause::Unknown => "not recorded",
-        };
+/// Calls by function and call site, at most `most` rows.
+pub(crate) fn profile(run: &Run, analysis: &Analysis, most: usize) -> Table {
+    let all = Shares::sum(&analysis.shares).total() as f64;
+    let time = |ticks: f64| Cell::seconds(ticks / run.job.ticks_per_second.max(1) as f64);
+    let row = |place: &CallSite| {
         vec![
-            group.rank.to_string(),
-            seconds(run.seconds(group.ticks)),
-            count(group.times),
-            why.to_owned(),
-            group.peer.map_or("–".to_owned(), |peer| peer.to_string()),
-            run.name(group.function).to_owned(),
-            run.name(group.site).to_owned(),
+            Cell::text(run.name(place.function)),
+            Cell::count(place.calls),
+            Cell::bytes(place.bytes),
+            time(place.ticks as f64),
+            Cell::share(place.ticks as f64, all),
+            time(place.mean()),
+            time(place.longest as f64),
+            time(place.waited as f64),
+            Cell::text(run.name(place.site)),
+        ]
+    };
+    Table {
+        columns: vec!["function", "calls", "bytes", "total", "share", "mean", "longest", "waiting", "at"],
+        rows: analysis.profile.iter().take(most).map(row).collect(),
+    }
+}
+
+/// Regions of the program, all ranks together: how often, how long, and what the ranks did in them.
+pub(crate) fn regions(run: &Run) -> Table {
+    let mut sums: BTreeMap<u32, (u64, u64, u64, [u64; 3])> = BTreeMap::new();
+    for rank in &run.ranks {
+        for region in &rank.regions {
+            let sum = sums.entry(region.number).or_default();
+            let ticks = region.end - region.begin;
+            (sum.0, sum.1, sum.2) = (sum.0 + 1, sum.1.saturating_add(ticks), sum.2.max(ticks));
+            for (state, sum) in [State::Compute, State::Transfer, State::Wait].into_iter().zip(&mut sum.3) {
+                *sum = sum.saturating_add(rank.ticks_in(state, region.begin, region.end));
+            }
+        }
+    }
+    let row = |(number, (times, ticks, longest, states)): (u32, (u64, u64, u64, [u64; 3]))| {
+        let time = |ticks: u64| Cell::seconds(run.seconds(ticks));
+        let mean = run.seconds(ticks) / times.max(1) as f64;
+        let mut row =
+            vec![Cell::number(number), Cell::count(times), time(ticks), Cell::seconds(mean), time(longest)];
+        row.extend(states.map(time));
+        row
+    };
+    Table {
+        columns: vec!["region", "times", "total", "mean", "longest", "computing", "moving", "waiting"],
+        rows: sums.into_iter().map(row).collect(),
+    }
+}
+
+/// Wait states by pattern, with the `sites` worst call sites of each.
+pub(crate) fn patterns(run: &Run, analysis: &Analysis, sites: usize) -> Table {
+    let all = Shares::sum(&analysis.shares).total() as f64;
+    let waiting: f64 = analysis.patterns.iter().map(|sum| sum.ticks as f64).sum();
+    let row = |sum: &PatternSum| {
+        let worst = sum.sites.iter().take(sites).map(|site| match site.site {
+            0 => run.name(site.function).to_owned(),
+            at => format!(
+                "{} ({}) {}",
+                run.name(site.function),
+                run.name(at),
+                percent(site.ticks as f64, sum.ticks as f64)
+            ),
+        });
+        vec![
+            Cell::text(sum.pattern.title(run)),
+            Cell::seconds(run.seconds(sum.ticks)),
+            Cell::share(sum.ticks as f64, all),
+            Cell::share(sum.ticks as f64, waiting),
+            Cell::count(sum.times),
+            Cell::text(worst.collect::<Vec<_>>().join("; ")),
+        ]
+    };
+    Table {
+        columns: vec!["pattern", "waited", "of all time", "of all waiting", "times", "most of it in"],
+        rows: analysis.patterns.iter().map(row).collect(),
+    }
+}
+
+/// The longest groups of waits, at most `most`.
+pub(crate) fn waits(run: &Run, analysis: &Analysis, most: usize) -> Table {
+    let rows = analysis.waits.groups.iter().take(most).map(|group| {
+        vec![
+            Cell::number(group.rank),
+            Cell::seconds(run.seconds(group.ticks)),
+            Cell::count(group.times),
+            Cell::text(group.cause.label(run)),
+            Cell::optional(group.peer),
+            Cell::text(run.name(group.function)),
+            Cell::text(run.name(group.site)),
         ]
     });
     Table { columns: vec!["rank", "waited", "times", "why", "for rank", "in", "at"], rows: rows.collect() }
@@ -113,7 +203,7 @@ pub(crate) fn protocols(analysis: &Analysis) -> Table {
         columns: vec!["protocol", "messages", "bytes"],
         rows: used
             .map(|(protocol, (messages, sent))| {
-                vec![protocol.label().to_owned(), count(messages), bytes(sent)]
+                vec![Cell::text(protocol.label()), Cell::count(messages), Cell::bytes(sent)]
             })
             .collect(),
     }
@@ -125,7 +215,9 @@ pub(crate) fn accesses(analysis: &Analysis) -> Table {
     Table {
         columns: vec!["operation", "times", "bytes"],
         rows: used
-            .map(|(kind, (times, moved))| vec![kind.label().to_owned(), count(times), bytes(moved)])
+            .map(|(kind, (times, moved))| {
+                vec![Cell::text(kind.label()), Cell::count(times), Cell::bytes(moved)]
+            })
             .collect(),
     }
 }
@@ -136,7 +228,8 @@ pub(crate) fn epochs(run: &Run) -> Table {
         let epochs = run.ranks.iter().flat_map(|rank| &rank.epochs).filter(move |epoch| epoch.kind == kind);
         let (times, ticks) =
             epochs.fold((0, 0u64), |sum, epoch| (sum.0 + 1, sum.1.saturating_add(epoch.end - epoch.begin)));
-        (times > 0).then(|| vec![kind.label().to_owned(), count(times), seconds(run.seconds(ticks))])
+        (times > 0)
+            .then(|| vec![Cell::text(kind.label()), Cell::count(times), Cell::seconds(run.seconds(ticks))])
     };
     Table {
         columns: vec!["epoch", "times", "altogether"],
@@ -158,11 +251,11 @@ pub(crate) fn links(run: &Run, analysis: &Analysis) -> Table {
                 let ends = ends[load.link as usize];
                 let name = |place| chip.plan.place_name(place);
                 rows.push(vec![
-                    plane.to_owned(),
-                    format!("{} → {}", name(ends.from), name(ends.to)),
-                    count(load.flits),
-                    percent(load.mean, 1.0),
-                    percent(load.peak, 1.0),
+                    Cell::text(plane),
+                    Cell::text(format!("{} → {}", name(ends.from), name(ends.to))),
+                    Cell::count(load.flits),
+                    Cell::share(load.mean, 1.0),
+                    Cell::share(load.peak, 1.0),
                 ]);
             }
         }
@@ -176,42 +269,13 @@ pub(crate) fn servers(run: &Run, analysis: &Analysis) -> Table {
     if let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) {
         for load in used.servers.iter().take(LISTED) {
             rows.push(vec![
-                load.server.label().to_owned(),
-                chip.plan.place_name(load.place).to_owned(),
-                seconds(run.seconds(load.busy)),
-                percent(load.mean, 1.0),
-                percent(load.peak, 1.0),
+                Cell::text(load.server.label()),
+                Cell::text(chip.plan.place_name(load.place)),
+                Cell::seconds(run.seconds(load.busy)),
+                Cell::share(load.mean, 1.0),
+                Cell::share(load.peak, 1.0),
             ]);
         }
     }
     Table { columns: vec!["server", "of", "worked", "busy", "at the most"], rows }
-}
-
-impl Table {
-    fn text(&self) -> String {
-        let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].as_str()).chain([self.columns[column]]);
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let is_numeric = |column: usize| {
-            self.rows
-                .iter()
-                .all(|row| row[column].starts_with(|first: char| first.is_ascii_digit() || first == '–'))
-        };
-        let numeric: Vec<bool> = (0..self.columns.len()).map(is_numeric).collect();
-        let header: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
-        let mut text = String::new();
-        for row in std::iter::once(&header).chain(&self.rows) {
-            let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                let padding = " ".repeat(widths[column] - cell.chars().count());
-                line += "  ";
-                line += &if numeric[column] { padding + cell } else { cell.clone() + &padding };
-            }
-            text += line.trim_end();
-            text.push('\n');
-        }
-        text
-    }
 }

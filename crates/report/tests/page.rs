@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use corelace_report::{Analysis, Run};
 use serde_json::Value;
+use trace::Protocol;
 
 use crate::support::browser::Browser;
 use crate::support::by_hand::ByHand;
@@ -22,12 +23,16 @@ fn page_of(stencil: &Stencil) -> Page {
     let directory = tempfile::tempdir().unwrap();
     let trace = directory.path().join("trace");
     stencil.write(&trace);
-    let run = Run::of(&trace::Trace::open(&trace).unwrap());
-    let analysis = Analysis::of(&run);
+    page_of_run(&Run::of(&trace::Trace::open(&trace).unwrap()))
+}
+
+fn page_of_run(run: &Run) -> Page {
+    let directory = tempfile::tempdir().unwrap();
+    let analysis = Analysis::of(run);
     let file = directory.path().join("page.html");
-    std::fs::write(&file, corelace_report::page(&run, &analysis)).unwrap();
-    let text = corelace_report::text(&run, &analysis);
-    Page { file, text, sentences: corelace_report::sentences(&run, &analysis), _directory: directory }
+    std::fs::write(&file, corelace_report::page(run, &analysis)).unwrap();
+    let text = corelace_report::text(run, &analysis);
+    Page { file, text, sentences: corelace_report::sentences(run, &analysis), _directory: directory }
 }
 
 #[test]
@@ -87,8 +92,8 @@ fn sentences_and_numbers_are_those_of_the_text() {
     assert_eq!(texts(&said), page.sentences);
     assert!(page.sentences.iter().all(|sentence| page.text.contains(sentence)));
     for (title, table) in [
+        ("Calls by function and call site", "profile-table"),
         ("Time of each rank", "rank-table"),
-        ("Waits, longest first", "wait-table"),
         ("Messages by protocol", "protocol-table"),
         ("Links of the chip, most used first", "link-table"),
         ("Servers of the chip, most used first", "server-table"),
@@ -98,6 +103,54 @@ fn sentences_and_numbers_are_those_of_the_text() {
         ));
         assert_eq!(texts(&rows), rows_of(&page.text, title), "{title}");
     }
+    // The page has more waits than a terminal, and more call sites and a remedy for each pattern.
+    let waits = column(&mut browser, "wait-table", 1);
+    let in_text = rows_of(&page.text, "Waits, longest first");
+    assert_eq!(in_text.len(), 20);
+    assert!(waits.len() > 20 && in_text.iter().zip(&waits).all(|(row, waited)| row.contains(waited)));
+    let patterns = column(&mut browser, "pattern-table", 0);
+    assert_eq!(patterns, ["late sender", "messages on their way"]);
+    let remedies = column(&mut browser, "pattern-table", 6);
+    assert!(page.text.contains(&format!("  late sender: {}\n", remedies[0])), "{remedies:?}");
+}
+
+/// The cells of a column, from the first row to the last.
+fn column(browser: &mut Browser, table: &str, column: usize) -> Vec<String> {
+    texts(&browser.evaluate(&format!(
+        "[...document.querySelectorAll('#{table} tbody tr')].map(r => r.cells[{column}].textContent)"
+    )))
+}
+
+#[test]
+fn tables_are_sorted_by_a_click_on_a_column_and_by_keyboard() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    let ranks: Vec<String> = (0..16).map(|rank| rank.to_string()).collect();
+    assert_eq!(column(&mut browser, "rank-table", 0), ranks);
+    let head = browser.point("#rank-table th:nth-child(6) button", 0.5, 0.5);
+    let click = |browser: &mut Browser| {
+        browser.mouse("mousePressed", head, 0.0);
+        browser.mouse("mouseReleased", head, 0.0);
+    };
+    click(&mut browser);
+    let waiting = "tables['rank-table'].order.map(row => data.shares[row][2])";
+    let is_sorted = |values: Value, down: bool| {
+        let values: Vec<u64> = values.as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
+        assert_ne!(values.first(), values.last());
+        values.windows(2).all(|two| if down { two[0] >= two[1] } else { two[0] <= two[1] })
+    };
+    assert!(is_sorted(browser.evaluate(waiting), true), "most waiting first");
+    let order = browser.evaluate("tables['rank-table'].order.map(String)");
+    assert_eq!(texts(&order), column(&mut browser, "rank-table", 0));
+    let sort = "document.querySelector('#rank-table th:nth-child(6)').getAttribute('aria-sort')";
+    assert_eq!(browser.evaluate(sort), "descending");
+    click(&mut browser);
+    assert!(is_sorted(browser.evaluate(waiting), false), "least waiting first");
+    browser.evaluate("document.querySelector('#rank-table th:nth-child(1) button').focus()");
+    browser.key("Enter");
+    assert_eq!(column(&mut browser, "rank-table", 0), ranks.iter().rev().cloned().collect::<Vec<_>>());
+    assert_eq!(browser.evaluate(sort), Value::Null);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
 }
 
 /// The rows of a table of the text, cells two blanks apart.
@@ -194,9 +247,16 @@ fn the_timeline_is_usable_by_keyboard() {
 }
 
 #[test]
-fn the_floor_plan_is_scrubbed_through_time() {
+fn the_floor_plan_opens_at_the_busiest_moment_and_is_scrubbed_through_time() {
     let page = on_a_chip();
     let mut browser = Browser::open(&page.file);
+    // Links carry most at the top of a wave: a twentieth of the run after its beginning, and every tenth from there on.
+    let step = "(Number(scrub.value) / chip.steps * 10 + 0.5) % 1";
+    let phase = browser.evaluate(step).as_f64().unwrap();
+    assert!(!(0.15..0.85).contains(&phase), "the waves are highest at 0: {phase}");
+    let busiest = browser.evaluate("scrub.value");
+    let moment = browser.text("#moment");
+    assert!(moment.ends_with(", the busiest moment"), "{moment}");
     assert!(browser.text("#plan-details").contains("C0 → C1"), "the hot link is named");
     let look = |browser: &mut Browser| {
         let picture = browser.evaluate("plan.toDataURL() + power.toDataURL()").as_str().unwrap().to_owned();
@@ -206,12 +266,64 @@ fn the_floor_plan_is_scrubbed_through_time() {
     browser.evaluate("scrub.focus()");
     (0..9).for_each(|_| browser.key("ArrowRight"));
     let second = look(&mut browser);
-    assert_eq!(browser.evaluate("scrub.value"), "9", "the slider follows the keys");
+    let moved = format!("Number(scrub.value) - {}", busiest.as_str().unwrap());
+    assert_eq!(browser.evaluate(&moved), 9, "the slider follows the keys");
+    assert!(!browser.text("#moment").contains("busiest"));
     browser.evaluate("byId('plane').value = 'control'; byId('plane').dispatchEvent(new Event('change'))");
     assert!(browser.text("#plan-details").contains("IO → C0"), "the control network has another hot link");
-    assert!(browser.text("#server-details").contains("resource manager of C0, 60 % busy"));
+    assert!(browser.text("#server-details").contains("resource manager of C0 works most: 60 %"));
     assert!(first.0 != second.0 && first.1 != second.1 && first.2 != second.2 && first.3 != second.3);
+    browser.evaluate("byId('busiest').click()");
+    assert_eq!(browser.evaluate("scrub.value"), busiest, "a button goes back");
     assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn servers_are_explained_and_the_memory_list_says_that_it_scrolls() {
+    let page = page_of(&Stencil { ranks: 16, rounds: 20, slow: None, mesh: 5 });
+    let mut browser = Browser::open(&page.file);
+    let help = browser.text("#server-help");
+    for part in
+        ["A resource manager is", "A system core serves", "one thing after the other", "most work first"]
+    {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+    let note = browser.text("#memory + .note");
+    assert_eq!(note, "25 places; the list scrolls, there is more below.");
+    browser.evaluate("byId('memory').scrollTop = 9999; new Promise(done => setTimeout(done, 100))");
+    assert_eq!(browser.text("#memory + .note"), "25 places; the list scrolls.");
+    assert_eq!(browser.evaluate("byId('memory').tabIndex"), 0, "the keyboard scrolls it");
+    let small = page_of(&Stencil { ranks: 4, rounds: 5, slow: None, mesh: 2 });
+    drop(browser);
+    let mut browser = Browser::open(&small.file);
+    assert_eq!(browser.evaluate("document.querySelector('#memory + .note').hidden"), true);
+}
+
+#[test]
+fn call_sites_wrap_and_nothing_is_cut_on_narrow_screens() {
+    let mut hand = ByHand::new(2);
+    let site =
+        "finite_elements::assembly::exchange_of_all_ghost_columns at sources/solver/assembly/exchange.c:1234";
+    hand.compute(0, 0, 900);
+    hand.call(0, "MPI_Neighbor_alltoallw", site, 900, 910, |events| {
+        events.send(900, 0, 1, 5, 64, Protocol::Eager).sent(910, 0);
+    });
+    hand.call(1, "MPI_Neighbor_alltoallw", site, 100, 930, |events| {
+        events.wait(110, 920).receive(105, 920, 0, 0, 5, 64).arrived(930, 0, 0);
+    });
+    let page = page_of_run(&hand.run());
+    let mut browser = Browser::open(&page.file);
+    for width in [1280, 800] {
+        browser.resize(width, 900);
+        let cut = browser.evaluate(
+            "[document.documentElement, ...document.querySelectorAll('.scroll')]\
+             .filter(e => e.scrollWidth > e.clientWidth).map(e => e.id || e.tagName)",
+        );
+        assert_eq!(texts(&cut), [] as [String; 0], "{width} pixels");
+    }
+    for table in ["profile-table", "wait-table", "pattern-table"] {
+        assert!(browser.text(&format!("#{table}")).contains(site), "{table}");
+    }
 }
 
 #[test]

@@ -297,6 +297,8 @@ pub enum Event {
     /// It ends, and the rank wanted that from `asked` on. [`ALL_MEMBERS`] ends those of that kind with every peer. Told before
     /// others can go on because of it, except a fence, whose end every member tells of.
     EpochEnd { asked: u64, time: u64, kind: EpochKind, peer: u32, window: u32 },
+    /// A region that the program marks begins or ends (`MPI_Pcontrol`).
+    Region { time: u64, number: u32, begins: bool },
     /// A quantity has a new value.
     Counter { time: u64, which: Name, value: u64 },
     /// Chip: flits that crossed a link within a window of time. `link` is an index into `Chip::links` and, behind these, `Chip::control_links`.
@@ -330,6 +332,7 @@ impl Event {
             | Event::Access { time, .. }
             | Event::EpochBegin { time, .. }
             | Event::EpochEnd { time, .. }
+            | Event::Region { time, .. }
             | Event::Counter { time, .. }
             | Event::Power { time, .. }
             | Event::Memory { time, .. }

@@ -25,6 +25,8 @@ pub struct Job {
     pub ticks_per_second: u64,
     /// The place of each rank: an index into `Chip::places` on a chip, the number of a group of ranks elsewhere.
     pub places: Vec<u32>,
+    /// Cores that the ranks share; 0 if not known, as in traces of chips and of older versions.
+    pub cores: u32,
     /// How the job ended, if not well: "rank 3 was killed by SIGSEGV".
     pub failure: Option<String>,
     /// The chip that was simulated.
@@ -101,11 +103,14 @@ impl PlaceKind {
 
 impl Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Job { ranks, command, mode, started, ticks_per_second, places, failure, chip } = self;
+        let Job { ranks, command, mode, started, ticks_per_second, places, cores, failure, chip } = self;
         writeln!(f, "ranks {ranks}\ncommand {}\nmode {}", OneLine(command), OneLine(mode))?;
         writeln!(f, "started {started}\nticks_per_second {ticks_per_second}")?;
         f.write_str("places")?;
         places.iter().try_for_each(|place| write!(f, " {place}"))?;
+        if *cores > 0 {
+            write!(f, "\ncores {cores}")?;
+        }
         if let Some(failure) = failure {
             write!(f, "\nfailure {}", OneLine(failure))?;
         }
@@ -194,6 +199,7 @@ impl Job {
             "places" => {
                 self.places = value.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?
             }
+            "cores" => self.cores = value.parse().ok()?,
             "failure" => self.failure = Some(text(value)),
             "chip" => chip.get_or_insert_default().name = text(value),
             "flit_bytes" => chip.get_or_insert_default().flit_bytes = value.parse().ok()?,
@@ -241,6 +247,7 @@ mod tests {
             started: 1_767_225_600,
             ticks_per_second: 400_000_000,
             places: vec![0, 0, 1],
+            cores: 2,
             failure: Some("rank 1 was killed by SIGSEGV\n\r".into()),
             chip: Some(Chip {
                 name: "my chip".into(),

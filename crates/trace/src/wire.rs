@@ -42,9 +42,12 @@ const MEMORY: u8 = 0x22;
 const DMA_QUEUE: u8 = 0x23;
 const DDR_QUEUE: u8 = 0x24;
 const SERVER_USE: u8 = 0x25;
+const REGION: u8 = 0x26;
 
 /// The bit of a header that says that a send or a match is complete.
 pub(crate) const DONE: u64 = 1 << 24;
+/// The bit of a header that says that a region begins; without it, one ends.
+const BEGINS: u64 = 1 << 16;
 /// The bit of a header that says that the rank leaves its call right after this event.
 pub(crate) const LEFT: u64 = 1 << 25;
 
@@ -130,6 +133,9 @@ pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
             sink.put([head(COLLECTIVE, 4), pair(which.0, comm), pair(number as u32, root), bytes]);
         }
         Event::Members { comm, members, .. } => sink.put([head(MEMBERS, 2), pair(comm, members.0)]),
+        Event::Region { number, begins, .. } => {
+            sink.put([of_kind(REGION, 2, begins as u8), pair(number, 0)]);
+        }
         Event::LinkUse { begin, end, link, flits } => {
             sink.put([head(LINK_USE, 3), end.wrapping_sub(begin), pair(link, flits)]);
         }
@@ -253,7 +259,8 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
             place: low(place),
             busy,
         },
-        (ENTER..=SERVER_USE, _) => return Err(NotAnEvent::WrongLength),
+        (REGION, &[word]) => Event::Region { time, number: low(word), begins: header & BEGINS != 0 },
+        (ENTER..=REGION, _) => return Err(NotAnEvent::WrongLength),
         _ => return Err(NotAnEvent::UnknownKind),
     })
 }

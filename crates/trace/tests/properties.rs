@@ -106,6 +106,11 @@ fn event() -> impl Strategy<Value = Event> {
             members
         }),
         (time(), name, any::<u64>()).prop_map(|(time, which, value)| Event::Counter { time, which, value }),
+        (time(), any::<(u32, bool)>()).prop_map(|(time, (number, begins))| Event::Region {
+            time,
+            number,
+            begins
+        }),
         (span(), any::<(u32, u32)>()).prop_map(|((begin, end), (link, flits))| Event::LinkUse {
             begin,
             end,

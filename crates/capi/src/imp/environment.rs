@@ -151,9 +151,13 @@ pub(crate) fn mpi_get_processor_name(_: &Call, name: OutString, resultlen: Out<c
     Ok(())
 }
 
-/// Level 0 stops a trace of this rank, any other lets it go on.
+/// Levels from 3 on begin a region of that number in a trace, and its negative ends it. Level 0 stops the trace of this rank,
+/// the others between let it go on (MPI section 15.2: levels but 0, 1 and 2 are up to the implementation).
 pub(crate) fn mpi_pcontrol(call: &Call, level: c_int) -> Outcome {
-    call.state.observe(level != 0);
+    match level.unsigned_abs() {
+        0..=2 => call.state.observe(level != 0),
+        region => call.state.mark_region(region, level > 0),
+    }
     Ok(())
 }
 

@@ -345,6 +345,13 @@ impl State {
         }
     }
 
+    /// A region of the program begins or ends, for the observer of this rank.
+    pub(crate) fn mark_region(&self, number: u32, begins: bool) {
+        if self.phase() == Phase::Observed {
+            self.rank().mark_region(number, begins);
+        }
+    }
+
     /// Nothing may be called any more, but for what begins again.
     pub(crate) fn finish(&self) {
         if let Some(agent) = self.agent.take() {

@@ -67,6 +67,16 @@ impl Rank {
         self.lane.begins(|| Begin::Call { function, site });
     }
 
+    /// Tells the observer, if there is one, that the program marks the begin or the end of a region.
+    #[cold]
+    pub fn mark_region(&self, number: u32, begins: bool) {
+        if begins {
+            self.lane.begins(|| Begin::Region(number));
+        } else {
+            self.lane.ends(End::Region(number));
+        }
+    }
+
     /// Tells the observer, if there is one, that the call returns.
     #[cold]
     pub fn leave(&self) {

@@ -93,6 +93,23 @@ impl ChipUse {
         self.links.iter().map(|link| link.mean).sum::<f64>() / self.links.len().max(1) as f64
     }
 
+    /// The step in which the chip did most: its links carried most, or if they carried nothing, its servers worked most.
+    pub fn busiest_step(&self) -> usize {
+        let sums = |rows: &[f32]| {
+            let mut sums = [0.0f32; STEPS];
+            rows.chunks(STEPS).for_each(|row| sums.iter_mut().zip(row).for_each(|(sum, load)| *sum += load));
+            sums
+        };
+        let busiest = |sums: [f32; STEPS]| {
+            let best = sums.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
+            best.filter(|(_, sum)| **sum > 0.0).map(|(step, _)| step)
+        };
+        [&self.load, &self.control_load, &self.server_load]
+            .into_iter()
+            .find_map(|rows| busiest(sums(rows)))
+            .unwrap_or(0)
+    }
+
     /// Joules of the run.
     pub fn joules(&self, seconds: f64) -> Option<f64> {
         (!self.watts.is_empty()).then(|| self.watts.iter().sum::<f64>() / self.watts.len() as f64 * seconds)

@@ -30,6 +30,21 @@ impl Cause {
     pub fn blames(self) -> bool {
         !matches!(self, Cause::OnItsWay | Cause::Unknown)
     }
+
+    /// What people read. Where ranks share cores, a message on its way and a missing core look alike.
+    pub fn label(self, run: &Run) -> &'static str {
+        match self {
+            Cause::LateSender => "late sender",
+            Cause::LateReceiver => "late receiver",
+            Cause::LateToArrive => "came last",
+            Cause::Locked => "had the lock",
+            Cause::LateToPost => "late to post",
+            Cause::LateToComplete => "late to complete",
+            Cause::OnItsWay if run.crowded().is_some() => "on its way, or no core free",
+            Cause::OnItsWay => "on its way",
+            Cause::Unknown => "not recorded",
+        }
+    }
 }
 
 /// All waits of one rank for another at one call site for one reason.
@@ -131,7 +146,8 @@ fn reasons(run: &Run, wait: &Wait) -> Vec<(u64, u64, Option<u32>, Cause)> {
     }
     let Some((index, side)) = wait.ended_by else {
         return match wait.last_to_arrive {
-            Some((rank, came)) => cut(wait, came, Some(rank), Cause::LateToArrive, Cause::Unknown),
+            // Once the last one has come, what is left is its word on the way to the others.
+            Some((rank, came)) => cut(wait, came, Some(rank), Cause::LateToArrive, Cause::OnItsWay),
             None => vec![(wait.begin, wait.end, None, Cause::Unknown)],
         };
     };

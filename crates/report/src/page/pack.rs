@@ -60,10 +60,6 @@ impl Blobs {
         self.add(name, "Float32Array", &bytes(values, |value| value.to_le_bytes()));
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.html.len()
-    }
-
     pub(super) fn html(&self) -> &str {
         &self.html
     }

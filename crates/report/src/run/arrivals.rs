@@ -1,31 +1,11 @@
 //! Who came last to a collective. On one machine ranks meet in shared memory, without messages that could end a wait; then
 //! the rank that entered the same function last, while the others waited, is the one that they waited for.
 
-use super::Run;
-
-/// Functions that no rank leaves before all have come, or that may wait for a peer of the whole communicator.
-const COLLECTIVES: [&str; 16] = [
-    "Barrier",
-    "Bcast",
-    "Reduce",
-    "Allreduce",
-    "Gather",
-    "Gatherv",
-    "Scatter",
-    "Scatterv",
-    "Allgather",
-    "Allgatherv",
-    "Alltoall",
-    "Alltoallv",
-    "Alltoallw",
-    "Reduce_scatter",
-    "Scan",
-    "Finalize",
-];
+use super::{Collective, Run};
 
 /// Fills in `last_to_arrive` of the waits that no message ended.
 pub(super) fn explain(run: &mut Run) {
-    let collective: Vec<bool> = run.names.iter().map(|name| is_collective(name)).collect();
+    let collective: Vec<bool> = run.names.iter().map(|name| Collective::of(name).is_some()).collect();
     let entries: Vec<Vec<(u64, u32)>> = run
         .ranks
         .iter()
@@ -55,11 +35,4 @@ fn last_entry(entries: &[(u64, u32)], function: u32, begin: u64, end: u64) -> Op
     let after = entries.partition_point(|entry| entry.0 <= end);
     let within = entries[..after].iter().rev().take_while(|entry| entry.0 > begin);
     within.into_iter().find(|entry| entry.1 == function).map(|entry| entry.0)
-}
-
-fn is_collective(name: &str) -> bool {
-    let name = name.strip_prefix('P').unwrap_or(name);
-    name.strip_prefix("MPI_").is_some_and(|name| {
-        COLLECTIVES.contains(&name) || name.starts_with("Comm_") || name.starts_with("Win_")
-    })
 }

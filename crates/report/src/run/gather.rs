@@ -3,7 +3,7 @@
 //! Ranks that spin for a short time may record no wait at all; for those, the time between posting a receive (within a
 //! call that blocks on it) and the start of its send counts as a wait.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use trace::{Chip, Event, MessageId, Stream, Trace};
 
@@ -28,7 +28,8 @@ pub(super) fn gather(trace: &Trace) -> Run {
         let index = stream.rank as usize;
         (ranks[index], parts[index]) = Reader::new(stream, origin, &mut names, &mut messages).read();
     }
-    let messages = messages.finish(count);
+    let mut messages = messages.finish(count);
+    let communicators = communicators(&parts, &mut messages);
     ranks.iter_mut().for_each(|rank| put_in_order(&mut rank.waits));
     let dropped = trace.streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.dropped));
     add_unrecorded_waits(&mut ranks, &messages);
@@ -47,11 +48,26 @@ pub(super) fn gather(trace: &Trace) -> Run {
         names: names.list,
         ranks,
         messages,
+        communicators,
         accesses,
         chip,
         events: trace.streams.iter().map(|stream| stream.events().count() as u64).sum(),
         dropped,
     }
+}
+
+/// The communicators of messages and collectives. Messages of collectives have a number of their own, one above that of
+/// the communicator's other messages; they get that of the communicator.
+fn communicators(parts: &[Parts], messages: &mut [Message]) -> BTreeMap<u32, String> {
+    let told = parts.iter().flat_map(|parts| &parts.members);
+    let collective: BTreeMap<u32, &str> = told.map(|(comm, members)| (*comm, members.as_str())).collect();
+    for message in messages.iter_mut().filter(|message| collective.contains_key(&message.comm)) {
+        message.comm = message.comm.saturating_sub(1);
+    }
+    let of_messages = messages.iter().map(|message| (message.comm, String::new()));
+    let with_members =
+        collective.iter().map(|(comm, members)| (comm.saturating_sub(1), (*members).to_owned()));
+    of_messages.chain(with_members).collect()
 }
 
 /// The first instant of any rank.

@@ -9,7 +9,7 @@ use trace::{Event, MessageId, Name, Stream};
 
 use super::gather::{Messages, Names};
 use super::windows::{self, Mark};
-use super::{Access, Call, Phase, Rank, Side, Wait};
+use super::{Access, Call, Phase, Rank, Region, Side, Wait};
 
 /// What a rank's stream says besides.
 #[derive(Default)]
@@ -18,6 +18,8 @@ pub(super) struct Parts {
     pub(super) computes: Vec<(u64, u64)>,
     pub(super) accesses: Vec<Access>,
     pub(super) marks: Vec<Mark>,
+    /// Members of communicators, by the number of their collectives' messages.
+    pub(super) members: Vec<(u32, String)>,
 }
 
 pub(super) struct Reader<'a> {
@@ -29,12 +31,17 @@ pub(super) struct Reader<'a> {
     computes: Vec<(u64, u64)>,
     accesses: Vec<Access>,
     marks: Vec<Mark>,
+    members: Vec<(u32, String)>,
     /// Those from this index on are in the call under way.
     accesses_before: usize,
+    /// Bytes of the collective that the call under way is.
+    collective: Option<u64>,
     /// This stream's names in the common table.
     known: HashMap<Name, u32>,
     /// Calls entered and not left: indices.
     open: Vec<u32>,
+    /// Regions that have begun and not ended: indices.
+    regions: Vec<usize>,
     /// When receives were posted, by request.
     posted: HashMap<u64, u64>,
     /// The last match, arrival or completion in this call: when, and of which message.
@@ -59,9 +66,12 @@ impl<'a> Reader<'a> {
             computes: Vec::new(),
             accesses: Vec::new(),
             marks: Vec::new(),
+            members: Vec::new(),
             accesses_before: 0,
+            collective: None,
             known: HashMap::new(),
             open: Vec::new(),
+            regions: Vec::new(),
             posted: HashMap::new(),
             last_progress: None,
             unexplained: 0,
@@ -76,9 +86,20 @@ impl<'a> Reader<'a> {
         for index in self.open {
             self.rank.calls[index as usize].end = self.rank.end;
         }
+        for index in self.regions {
+            self.rank.regions[index].end = self.rank.end;
+        }
         self.rank.begin = self.rank.begin.min(self.rank.end);
         self.rank.epochs = windows::epochs(&self.marks, self.rank.end);
-        (self.rank, Parts { computes: self.computes, accesses: self.accesses, marks: self.marks })
+        (
+            self.rank,
+            Parts {
+                computes: self.computes,
+                accesses: self.accesses,
+                marks: self.marks,
+                members: self.members,
+            },
+        )
     }
 
     fn take(&mut self, event: Event) {
@@ -88,15 +109,23 @@ impl<'a> Reader<'a> {
         match event {
             Event::Enter { function, site, .. } => {
                 let (function, site) = (self.name(function), self.name(site));
+                if self.open.is_empty() {
+                    self.collective = None;
+                }
                 let depth = self.open.len().min(usize::from(u16::MAX)) as u16;
                 self.open.push(self.rank.calls.len() as u32);
-                self.rank.calls.push(Call { begin: time, end: time, function, site, depth });
+                self.rank.calls.push(Call { begin: time, end: time, function, site, depth, bytes: 0 });
             }
             Event::Leave { .. } => {
                 if let Some(index) = self.open.pop() {
                     let call = &mut self.rank.calls[index as usize];
                     // Times ascend, unless the file is damaged.
                     call.end = time.max(call.begin);
+                    if self.open.is_empty()
+                        && let Some(bytes) = self.collective
+                    {
+                        call.bytes = bytes;
+                    }
                 }
                 if self.open.is_empty() {
                     self.accesses[self.accesses_before..].iter_mut().for_each(|access| access.end = time);
@@ -110,6 +139,7 @@ impl<'a> Reader<'a> {
                 (entry.to, entry.tag, entry.comm, entry.bytes) = (to, tag, comm, bytes);
                 entry.protocol = entry.protocol.max(protocol);
                 entry.send_start = Some(time);
+                self.moves(bytes);
                 if done {
                     self.send_ends(time, message);
                 }
@@ -130,6 +160,7 @@ impl<'a> Reader<'a> {
                 if done {
                     entry.arrived = Some(time);
                 }
+                self.moves(bytes);
                 self.explain(time, message, Side::Receiver);
                 self.wait(event.time().saturating_sub(waited), event.time());
             }
@@ -148,6 +179,7 @@ impl<'a> Reader<'a> {
             Event::Access { kind, target: to, window, bytes, .. } => {
                 let from = self.stream.rank;
                 self.accesses.push(Access { from, to, begin: time, end: time, kind, window, bytes });
+                self.moves(bytes);
             }
             Event::EpochBegin { asked, kind, peer, window, .. } => {
                 let asked = self.at(asked).min(time);
@@ -157,11 +189,38 @@ impl<'a> Reader<'a> {
                 let asked = self.at(asked).min(time);
                 self.marks.push(Mark { begins: false, kind, peer, window, asked, time });
             }
+            Event::Collective { bytes, .. } => {
+                self.collective = Some(self.collective.unwrap_or(0).saturating_add(bytes));
+            }
+            Event::Region { number, begins: true, .. } => {
+                let depth = self.regions.len().min(usize::from(u16::MAX)) as u16;
+                self.regions.push(self.rank.regions.len());
+                self.rank.regions.push(Region { begin: time, end: time, number, depth });
+            }
+            Event::Region { number, begins: false, .. } => {
+                let is_it = |&index: &usize| self.rank.regions[index].number == number;
+                // An end without a beginning, which may have been overwritten, says nothing.
+                if let Some(place) = self.regions.iter().rposition(is_it) {
+                    let region = &mut self.rank.regions[self.regions.remove(place)];
+                    region.end = time.max(region.begin);
+                }
+            }
+            Event::Members { comm, members, .. } => {
+                self.members.push((comm, self.stream.name(members).to_owned()));
+            }
             Event::Phase { collective, round, .. } => {
                 let collective = self.name(collective);
                 self.rank.phases.push(Phase { time, collective, round });
             }
             _ => {}
+        }
+    }
+
+    /// The call under way moves these bytes.
+    fn moves(&mut self, bytes: u64) {
+        if let Some(&index) = self.open.first() {
+            let call = &mut self.rank.calls[index as usize];
+            call.bytes = call.bytes.saturating_add(bytes);
         }
     }
 

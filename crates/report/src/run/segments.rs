@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn waiting_cuts_calls_and_the_rest_is_computing() {
-        let call = Call { begin: 10, end: 40, function: 0, site: 0, depth: 0 };
+        let call = Call { begin: 10, end: 40, function: 0, site: 0, depth: 0, bytes: 0 };
         let wait = Wait { begin: 15, end: 30, call: None, ended_by: None, last_to_arrive: None, held: None };
         let cut = segments(0, 50, &[call], &[wait], &[(32, 35)]);
         let states: Vec<(u64, u64, State)> = cut.iter().map(|s| (s.begin, s.end, s.state)).collect();

@@ -121,6 +121,13 @@ impl Browser {
         (value[0].as_f64().expect("a number"), value[1].as_f64().expect("a number"))
     }
 
+    /// Gives the window another size.
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.settle();
+    }
+
     /// A mouse event: `mouseMoved`, `mousePressed`, `mouseReleased` or `mouseWheel`.
     pub fn mouse(&mut self, kind: &str, (x, y): (f64, f64), wheel: f64) {
         let pressing = kind == "mousePressed" || kind == "mouseReleased";
@@ -142,7 +149,11 @@ impl Browser {
             "Enter" => 13,
             _ => 0,
         };
-        let text = if key.chars().count() == 1 { key } else { "" };
+        let text = match key {
+            "Enter" => "\r",
+            _ if key.chars().count() == 1 => key,
+            _ => "",
+        };
         for kind in ["keyDown", "keyUp"] {
             let typed = if kind == "keyDown" { text } else { "" };
             self.call(

@@ -8,16 +8,24 @@ use trace::{Event, Job, MessageId, Name, Protocol, Recording, Trace};
 /// Events of ranks, to be put in order of time.
 pub struct ByHand {
     ranks: Vec<Vec<Step>>,
+    cores: u32,
 }
 
 enum Step {
     Enter(u64, String, String),
+    Members(u32, String),
     Event(Event),
 }
 
 impl ByHand {
     pub fn new(ranks: u32) -> ByHand {
-        ByHand { ranks: (0..ranks).map(|_| Vec::new()).collect() }
+        ByHand { ranks: (0..ranks).map(|_| Vec::new()).collect(), cores: 0 }
+    }
+
+    /// The ranks share these cores.
+    pub fn on_cores(&mut self, cores: u32) -> &mut ByHand {
+        self.cores = cores;
+        self
     }
 
     pub fn event(&mut self, rank: u32, event: Event) -> &mut ByHand {
@@ -27,6 +35,12 @@ impl ByHand {
 
     pub fn enter(&mut self, rank: u32, function: &str, site: &str, time: u64) -> &mut ByHand {
         self.ranks[rank as usize].push(Step::Enter(time, function.into(), site.into()));
+        self
+    }
+
+    /// The rank tells of a communicator, by the number of its collectives.
+    pub fn members(&mut self, rank: u32, comm: u32, members: &str) -> &mut ByHand {
+        self.ranks[rank as usize].push(Step::Members(comm, members.into()));
         self
     }
 
@@ -66,6 +80,9 @@ impl ByHand {
             for step in steps {
                 let event = match step {
                     Step::Event(event) => *event,
+                    Step::Members(comm, members) => {
+                        Event::Members { time: 0, comm: *comm, members: recording.intern(members) }
+                    }
                     Step::Enter(time, function, site) => Event::Enter {
                         time: *time,
                         function: recording.intern(function),
@@ -80,6 +97,7 @@ impl ByHand {
         let job = Job {
             ranks: paths.len() as u32,
             command: "by hand".into(),
+            cores: self.cores,
             ticks_per_second: 1_000_000_000,
             ..Job::default()
         };

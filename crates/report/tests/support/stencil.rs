@@ -58,6 +58,7 @@ impl Stencil {
             started: 1_767_225_600,
             ticks_per_second: 1_000_000_000,
             places: (0..self.ranks).map(|rank| rank % (self.mesh * self.mesh).max(1)).collect(),
+            cores: 0,
             failure: None,
             chip,
         };

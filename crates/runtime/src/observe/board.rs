@@ -79,6 +79,7 @@ impl Observer for Gauge {
             | Begin::Collective(_)
             | Begin::Early { .. }
             | Begin::Round { .. }
+            | Begin::Region(_)
             | Begin::Epoch(_) => {}
         }
     }
@@ -92,7 +93,7 @@ impl Observer for Gauge {
     fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
         match what {
             End::Call | End::Pause => self.show(Doing::Computing, fabric.now()),
-            End::Work | End::Send(_) | End::Receive(_) | End::Epoch(_) => {}
+            End::Work | End::Region(_) | End::Send(_) | End::Receive(_) | End::Epoch(_) => {}
         }
     }
 

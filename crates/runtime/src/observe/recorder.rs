@@ -220,6 +220,10 @@ impl Observer for Recorder {
                 let (asked, time, kind, peer, window) = self.about(fabric, epoch);
                 self.record(Event::EpochBegin { asked, time, kind, peer, window });
             }
+            Begin::Region(number) => {
+                let time = self.now(fabric);
+                self.record(Event::Region { time, number: *number, begins: true });
+            }
             Begin::Work => {
                 self.computes_since = self.recent(fabric);
                 self.fresh = false;
@@ -270,6 +274,10 @@ impl Observer for Recorder {
             End::Receive(message) => {
                 let time = self.recent(fabric);
                 self.record(Event::RecvEnd { time, message: MessageId(message.0) });
+            }
+            End::Region(number) => {
+                let time = self.now(fabric);
+                self.record(Event::Region { time, number: *number, begins: false });
             }
             End::Work => {
                 let end = self.now(fabric);

@@ -228,6 +228,7 @@ impl Observer for Meter {
             | Begin::Letter
             | Begin::Collective(_)
             | Begin::Epoch(_)
+            | Begin::Region(_)
             | Begin::Work
             | Begin::Pause => {}
         }

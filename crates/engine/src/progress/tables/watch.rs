@@ -104,6 +104,8 @@ pub enum Begin<'a> {
     },
     /// An epoch of a window, as the call under way has asked for.
     Epoch(Epoch),
+    /// A region of the program's, which it [ends](End::Region) by the same number.
+    Region(u32),
     /// Work that the program declares.
     Work,
     /// The program takes the observer's eyes off this rank ([`Rank::pause_observer`](crate::Rank::pause_observer)): what is under way is told of
@@ -156,6 +158,8 @@ pub enum End {
     Receive(MessageNumber),
     /// An epoch of a window, as the call under way has asked for. With no peer: those of the kind with every peer.
     Epoch(Epoch),
+    /// The region of that number that began last.
+    Region(u32),
     /// Declared work.
     Work,
     /// The time in which nothing was told.
