@@ -41,8 +41,20 @@ const LANGUAGES: [&str; 5] = ["c", "fortran", "rust", "text", "toml"];
 
 /// What pages call the reader's own programs.
 const PROGRAMS: [&str; 14] = [
-    "./a", "./b", "./heat", "./program", "a", "b", "exchange", "heat", "hostname", "prog", "program", "python3",
-    "solver", "stencil",
+    "./a",
+    "./b",
+    "./heat",
+    "./program",
+    "a",
+    "b",
+    "exchange",
+    "heat",
+    "hostname",
+    "prog",
+    "program",
+    "python3",
+    "solver",
+    "stencil",
 ];
 
 /// Commands that are not ours.
@@ -114,7 +126,12 @@ fn pages_name_tools_flags_and_files_that_exist() {
 fn every_block_of_a_page_is_a_session_or_says_what_it_is() {
     let pages = pages();
     assert!(pages.len() > 20, "{} pages", pages.len());
-    none(pages.iter().flat_map(|page| page.blocks.iter().filter_map(|block| block.complaint(&page.name))).collect());
+    none(
+        pages
+            .iter()
+            .flat_map(|page| page.blocks.iter().filter_map(|block| block.complaint(&page.name)))
+            .collect(),
+    );
 }
 
 #[test]
@@ -151,7 +168,8 @@ fn seeds_have_the_figures_that_were_measured() {
                         let value: f64 = figure.parse().unwrap();
                         if !measured.iter().any(|ours| (ours - value).abs() <= room) {
                             let file = file.display();
-                            complaints.push(format!("{file}:{number}: {figure} is no figure of reproduction.md"));
+                            complaints
+                                .push(format!("{file}:{number}: {figure} is no figure of reproduction.md"));
                         }
                     }
                 }
@@ -189,10 +207,12 @@ fn numbers(cell: &str) -> Vec<&str> {
 fn a_dotted_line_stands_for_any_lines_and_a_dot_for_anything_in_one() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let said = lines("one\ntwo 2\nthree 3.5 s");
-    for shown in ["one\ntwo 2\nthree 3.5 s", "…", "one\n…", "…\nthree … s", "one\n…\ntwo …\nthree…s\n…"] {
+    for shown in ["one\ntwo 2\nthree 3.5 s", "…", "one\n…", "…\nthree … s", "one\n…\ntwo …\nthree…s\n…"]
+    {
         assert!(fits(&lines(shown), &said, false), "{shown}");
     }
-    for shown in ["one", "one\ntwo 2", "…\ntwo 3\n…", "one\ntwo 2\nthree 4 s", "three…\n…", "…\none two\n…"] {
+    for shown in ["one", "one\ntwo 2", "…\ntwo 3\n…", "one\ntwo 2\nthree 4 s", "three…\n…", "…\none two\n…"]
+    {
         assert!(!fits(&lines(shown), &said, false), "{shown}");
     }
     assert!(fits(&lines("one\ntwo 7\nthree   -40,000 us"), &said, true));
@@ -384,7 +404,9 @@ fn without_numbers(line: &str) -> String {
             let sign = letter == '-' && text.is_empty();
             let number = letter.is_ascii_digit()
                 || sign && letters.peek().is_some_and(char::is_ascii_digit)
-                || ",.".contains(letter) && text.ends_with('#') && letters.peek().is_some_and(char::is_ascii_digit);
+                || ",.".contains(letter)
+                    && text.ends_with('#')
+                    && letters.peek().is_some_and(char::is_ascii_digit);
             match number {
                 false => text.push(letter),
                 true if text.ends_with('#') => {}
@@ -465,7 +487,8 @@ impl Tools {
         words.split(|word| *word == ":").find_map(|section| {
             let program = |word: &&str| {
                 let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
-                PROGRAMS.contains(word) || ending.is_some_and(|ending| ["c", "cc", "f90", "py"].contains(&ending))
+                PROGRAMS.contains(word)
+                    || ending.is_some_and(|ending| ["c", "cc", "f90", "py"].contains(&ending))
             };
             let Some(at) = section.iter().position(program) else {
                 return Some(format!("{section:?} names no program (a new one? see PROGRAMS)"));
@@ -495,6 +518,10 @@ fn help(command: &[&str]) -> Option<BTreeSet<String>> {
     let ended = Job::of(asked).run();
     let word = |text: &str| text.trim_end_matches('-').to_owned();
     (ended.code() == 0).then(|| {
-        ended.stdout.split(|letter: char| letter != '-' && !letter.is_ascii_alphanumeric()).map(word).collect()
+        ended
+            .stdout
+            .split(|letter: char| letter != '-' && !letter.is_ascii_alphanumeric())
+            .map(word)
+            .collect()
     })
 }
