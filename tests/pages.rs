@@ -11,7 +11,7 @@
 //! - A program or a file, whose info string is its language: not looked at.
 //! - `text`: a picture. It holds no command, and nothing that a command has said.
 //!
-//! Anything else is refused, so that no page shows what nobody checks. Of commands that are not run,
+//! Anything else is refused, quotations (`>`) as well, so that no page shows what nobody checks. Of commands that are not run,
 //! the tools, their flags and the files that they name are checked. `NOT_RUN` has the sessions that take
 //! too long, with the reason, and what else holds their output true.
 
@@ -64,6 +64,8 @@ const OTHERS: [&str; 6] = ["cat", "cd", "grep", "kill", "sed", "wait"];
 struct Page {
     name: String,
     blocks: Vec<Block>,
+    /// Lines that are quoted.
+    quoted: Vec<usize>,
 }
 
 /// A fenced block.
@@ -126,12 +128,13 @@ fn pages_name_tools_flags_and_files_that_exist() {
 fn every_block_of_a_page_is_a_session_or_says_what_it_is() {
     let pages = pages();
     assert!(pages.len() > 20, "{} pages", pages.len());
-    none(
-        pages
-            .iter()
-            .flat_map(|page| page.blocks.iter().filter_map(|block| block.complaint(&page.name)))
-            .collect(),
-    );
+    let mut complaints = Vec::new();
+    for page in &pages {
+        complaints.extend(page.blocks.iter().filter_map(|block| block.complaint(&page.name)));
+        let said = "a quotation: what a command prints stands in a session";
+        complaints.extend(page.quoted.iter().map(|line| format!("{}:{line}: {said}", page.name)));
+    }
+    none(complaints);
 }
 
 #[test]
@@ -240,7 +243,7 @@ impl Page {
     fn of(file: &Path) -> Page {
         let name = file.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(file).unwrap();
-        let (mut blocks, mut open) = (Vec::new(), None::<Block>);
+        let (mut blocks, mut quoted, mut open) = (Vec::new(), Vec::new(), None::<Block>);
         for (line, text) in (1..).zip(text.lines()) {
             match (text.trim_start().strip_prefix("```"), &mut open) {
                 (Some(info), None) => {
@@ -248,11 +251,12 @@ impl Page {
                 }
                 (Some(_), Some(_)) => blocks.extend(open.take()),
                 (None, Some(block)) => block.lines.push(text.to_owned()),
+                (None, None) if text.starts_with('>') => quoted.push(line),
                 (None, None) => {}
             }
         }
         assert!(open.is_none(), "{name}: a block that does not end");
-        Page { name, blocks }
+        Page { name, blocks, quoted }
     }
 }
 
