@@ -11,9 +11,9 @@
 //! - A program or a file, whose info string is its language: not looked at.
 //! - `text`: a picture. It holds no command, and nothing that a command has said.
 //!
-//! Anything else is refused, quotations (`>`) as well, so that no page shows what nobody checks. Of commands that are not run,
-//! the tools, their flags and the files that they name are checked. `NOT_RUN` has the sessions that take
-//! too long, with the reason, and what else holds their output true.
+//! Anything else is refused, quotations (`>`) as well, so that no page shows what nobody checks. Of
+//! commands that are not run, the tools, their flags and the files that they name are checked.
+//! `NOT_RUN` has the sessions that take too long, with the reason, and what else holds their output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +37,7 @@ const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Languages of blocks that are no sessions.
-const LANGUAGES: [&str; 5] = ["c", "fortran", "rust", "text", "toml"];
+const LANGUAGES: [&str; 5] = ["c", "csv", "fortran", "rust", "toml"];
 
 /// What pages call the reader's own programs.
 const PROGRAMS: [&str; 14] = [
@@ -451,6 +451,8 @@ fn parts(line: &str) -> Vec<Vec<String>> {
 #[derive(Default)]
 struct Tools {
     known: Vec<(Vec<String>, Option<BTreeSet<String>>)>,
+    /// Programs that a command before has compiled.
+    made: BTreeSet<String>,
 }
 
 impl Tools {
@@ -480,7 +482,11 @@ impl Tools {
                 let xtask = fs::read_to_string(root().join("xtask/src/main.rs")).unwrap();
                 (!xtask.contains(&format!("\"{sub}\""))).then(|| format!("xtask has no command {sub}"))
             }
-            ["mpicc" | "mpicxx" | "mpifort", ..] => None,
+            ["mpicc" | "mpicxx" | "mpifort", rest @ ..] => {
+                let product = rest.iter().skip_while(|word| **word != "-o").nth(1);
+                self.made.extend(product.map(|name| (*name).to_owned()));
+                None
+            }
             [first, ..] => (!OTHERS.contains(first)).then(|| format!("{first} is no command that is known")),
             [] => None,
         }
@@ -492,6 +498,7 @@ impl Tools {
             let program = |word: &&str| {
                 let ending = Path::new(word).extension().and_then(|ending| ending.to_str());
                 PROGRAMS.contains(word)
+                    || self.made.contains(*word)
                     || ending.is_some_and(|ending| ["c", "cc", "f90", "py"].contains(&ending))
             };
             let Some(at) = section.iter().position(program) else {
