@@ -257,19 +257,22 @@ impl Page {
 
 impl Block {
     fn is_session(&self) -> bool {
+        self.may_be_session() && self.lines.first().is_some_and(|line| line.starts_with("$ "))
+    }
+
+    fn may_be_session(&self) -> bool {
         ["", "console", "console measured"].contains(&self.info.as_str())
     }
 
     /// What is wrong with it as a block, if anything.
     fn complaint(&self, page: &str) -> Option<String> {
         let commands = self.lines.iter().filter(|line| line.starts_with("$ ")).count();
-        let first = self.lines.first().is_some_and(|line| line.starts_with("$ "));
         let what = match self.info.as_str() {
-            _ if self.is_session() && first => return None,
+            _ if self.is_session() => return None,
             "text" if commands == 0 && TEXTS.iter().any(|(listed, _)| *listed == page) => return None,
             "text" => "a block `text` that is not listed in TEXTS: what a command says is a session",
             info if LANGUAGES.contains(&info) => return None,
-            _ if self.is_session() => {
+            _ if self.may_be_session() => {
                 "a block without a language has to begin with a command (`$ …`): what prints this?"
             }
             info => return Some(format!("{page}:{}: a block of an unknown kind \"{info}\"", self.line)),
