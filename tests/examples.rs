@@ -37,6 +37,18 @@ fn stencil_computes_the_same_heat_whatever_the_ranks_are() {
 }
 
 #[test]
+fn a_halo_exchange_moves_the_same_cells_whatever_the_ranks_are() {
+    let mean = |cells: usize, ranks: usize| {
+        let all = (0..ranks).flat_map(|rank| (0..cells).map(move |cell| (rank * 7 + cell) % 100));
+        format!("{:.1}", all.sum::<usize>() as f64 / (cells * ranks) as f64)
+    };
+    everywhere("c/halo.c", &["--width", "8", "--cells", "30", "--steps", "3"], |ranks| {
+        let mean = mean(30, ranks);
+        format!("{ranks} ranks exchanged edges of 8 cells 3 times: the mean of all cells is {mean}\n")
+    });
+}
+
+#[test]
 fn pi_sums_to_the_same_digits_whatever_the_ranks_are() {
     let line = "pi is about 3.1415926536 with 200000 intervals, error below 1e-08\n".to_string();
     everywhere("c/pi.c", &["200000"], |_| line.clone());

@@ -27,6 +27,7 @@ mod launcher;
 mod multicast;
 mod nanvix;
 mod onesided;
+mod pages;
 mod processes;
 mod profile;
 mod projects;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compiled_with, mpirun, root, side_by_side, started_by};
+use crate::support::{MODES, compiled_with, mpirun, root, side_by_side};
 
 /// How a program is run and what is expected of it, as its first lines say.
 #[derive(Default)]
@@ -162,47 +162,4 @@ fn ranks_that_leave_are_named() {
 #[test]
 fn threads_that_break_their_promise_are_told_so() {
     assert!(run_all("threads") >= 3);
-}
-
-/// The guide's examples: a command and what it says.
-fn examples(guide: &str) -> Vec<(Vec<&str>, String)> {
-    let blocks = guide.split("```\n").skip(1).step_by(2).filter_map(|block| block.strip_prefix("$ mpirun "));
-    let parted = blocks.map(|block| block.split_once('\n').expect("a command and its output"));
-    parted.map(|(command, said)| (command.split(' ').collect(), said.to_owned())).collect()
-}
-
-/// What differs from run to run: numbers of processes, seconds, and where sources are seen from.
-fn settled(text: &str) -> String {
-    let mut settled = text.replace("wrong/", "");
-    for mark in ["pid ", ", for ", "at least "] {
-        let mut parts = settled.split(mark);
-        let mut text = parts.next().unwrap_or_default().to_string();
-        for part in parts {
-            let rest = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
-            text += &format!("{mark}{}{rest}", if rest.len() < part.len() { "N" } else { "" });
-        }
-        settled = text;
-    }
-    settled
-}
-
-#[test]
-fn the_guide_shows_what_is_really_said() {
-    let guide = fs::read_to_string(root().join("docs/guide/troubleshooting.md")).unwrap();
-    let folders = ["deadlocks", "arguments", "checks", "onesided", "crashes", "endings", "threads"];
-    let examples = examples(&guide);
-    assert!(examples.len() >= 10, "{} examples", examples.len());
-    side_by_side(&examples, |(words, said)| {
-        let (name, words) = words.split_last().expect("a program");
-        let sources =
-            folders.map(|folder| root().join("tests/wrong").join(folder).join(name).with_extension("c"));
-        let source = sources.iter().find(|source| source.exists());
-        let source = source.unwrap_or_else(|| panic!("the guide names {name}, which is not in tests/wrong"));
-        let program = compiled_with(source, COMPILATION);
-        // A core file would have more to say.
-        let mut without_cores = std::process::Command::new("sh");
-        without_cores.args(["-c", "ulimit -c 0 && exec env \"$@\"", "sh"]);
-        let ended = started_by(without_cores, "mpirun", words).argument(&program).run();
-        assert_eq!(settled(&ended.stderr), settled(said), "{ended}");
-    });
 }
