@@ -382,6 +382,25 @@ fn functions_of_any_time_may_be_called_by_several_threads_at_once() {
 }
 
 #[test]
+fn a_thread_of_the_program_may_ask_how_far_its_rank_is_in_every_kind_of_ranks() {
+    holds("other_thread.c", &[1, 3]);
+}
+
+/// Where fibers are more than cores one of them would keep the others from running.
+#[test]
+fn ranks_that_compute_without_calls_do_not_keep_others_from_running() {
+    holds("long_turns.c", &[1, 2, 7]);
+    let program = program("long_turns.c");
+    for mode in MODES {
+        let mut one = Command::new("taskset");
+        one.args(["-c", "0", "env"]);
+        let job = started_by(one, "mpirun", ["--ranks", mode, "-n", "3"]).argument(&program);
+        let ended = job.run().expect_success().expect_output("no errors\n");
+        assert_eq!(ended.stderr, "", "{mode}: {ended}");
+    }
+}
+
+#[test]
 fn every_form_of_every_collective_gives_the_same() {
     holds("forms.c", &[1, 2, 5]);
 }
