@@ -45,7 +45,7 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Programs with arguments.
-const ARGUMENTS: [(&str, &[&str]); 6] = [
+const ARGUMENTS: [(&str, &[&str]); 7] = [
     // Checks are told of every kind, length and root.
     // That members change their way takes two of them, and more calls.
     ("again.c", &["16"]),
@@ -54,6 +54,7 @@ const ARGUMENTS: [(&str, &[&str]); 6] = [
     // Every length, and once with gaps.
     ("moving.c", &["4"]),
     ("rolling.c", &["60", "12", "3"]),
+    ("same_bits.c", &["65"]),
     ("traffic.c", &["1", "50"]),
 ];
 
