@@ -63,6 +63,14 @@ fn a_killed_host_of_threads_or_fibers_ends_the_job_at_every_moment() {
 }
 
 #[test]
+fn a_rank_ends_the_job_though_all_others_compute_without_a_call() {
+    for mode in MODES {
+        let job = on(mode, 7, &program("long_turns.c")).argument("abort").start();
+        job.wait().expect_code(7).expect_said(&["rank 2 ended the job with code 7"]);
+    }
+}
+
+#[test]
 fn a_signal_to_the_launcher_ends_every_rank() {
     for mode in MODES {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {

@@ -46,6 +46,7 @@ const OTHERS: &[(&str, &str)] = &[
 
 /// Programs with arguments.
 const ARGUMENTS: [(&str, &[&str]); 10] = [
+const ARGUMENTS: [(&str, &[&str]); 7] = [
     // Checks are told of every kind, length and root.
     // That members change their way takes two of them, and more calls.
     ("again.c", &["16"]),
@@ -58,6 +59,7 @@ const ARGUMENTS: [(&str, &[&str]); 10] = [
     ("random_messages.c", &["1", "40"]),
     ("random_windows.c", &["1", "40"]),
     ("rolling.c", &["60", "12", "3"]),
+    ("same_bits.c", &["65"]),
     ("traffic.c", &["1", "50"]),
 ];
 

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::support::{MODES, mpirun, on, program, started_by};
+use crate::support::{MODES, mpirun, on, program, scratch, started_by};
 
 /// Runs a program on these numbers of ranks of every kind.
 fn holds(name: &str, sizes: &[usize]) {
@@ -406,6 +406,53 @@ fn functions_of_any_time_may_be_called_by_several_threads_at_once() {
     for words in [&[][..], &["threads alone"]] {
         let job = on("process", 2, &program("any_time.c")).arguments(words);
         job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn a_thread_of_the_program_may_ask_how_far_its_rank_is_in_every_kind_of_ranks() {
+    holds("other_thread.c", &[1, 3]);
+}
+
+/// Where fibers are more than cores one of them would keep the others from running.
+#[test]
+fn ranks_that_compute_without_calls_do_not_keep_others_from_running() {
+    holds("long_turns.c", &[1, 2, 7]);
+    let program = program("long_turns.c");
+    for mode in MODES {
+        let mut one = Command::new("taskset");
+        one.args(["-c", "0", "env"]);
+        let job = started_by(one, "mpirun", ["--ranks", mode, "-n", "3"]).argument(&program);
+        let ended = job.run().expect_success().expect_output("no errors\n");
+        assert_eq!(ended.stderr, "", "{mode}: {ended}");
+    }
+}
+
+/// The first calls on a communicator go by messages, and so do all of a job that is recorded.
+#[test]
+fn reductions_have_the_same_bits_in_every_call_form_and_kind_of_ranks() {
+    let program = program("same_bits.c");
+    for mode in MODES {
+        for (ranks, most) in [
+            (2, "100000"),
+            (3, "4097"),
+            (4, "500"),
+            (5, "100000"),
+            (6, "65"),
+            (7, "500"),
+            (8, "65"),
+            (9, "4097"),
+        ] {
+            let ended = on(mode, ranks, &program).argument(most).run().expect_success();
+            let ended = ended.expect_output("no errors\n");
+            assert_eq!(ended.stderr, "", "{mode}, {ranks} ranks: {ended}");
+        }
+        for ranks in ["2", "5", "9"] {
+            let trace = scratch("same_bits").join("run.trace");
+            let flags = ["--ranks", mode, "-n", ranks, "--trace", trace.to_str().expect("plain")];
+            let job = mpirun(flags).argument(&program).argument("500");
+            job.run().expect_success().expect_output("no errors\n");
+        }
     }
 }
 

@@ -166,6 +166,8 @@ impl Job {
             unwind_stalled: true,
             wish: tracing.as_ref().map_or(&nothing, |tracing| &tracing.wish),
             control: None,
+            // Ranks share their code.
+            code: Default::default(),
             appnum: &|_| None,
         };
         let outcomes = runtime::cluster::run(&cluster, &|job| execution.rank(*job));

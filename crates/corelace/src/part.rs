@@ -9,6 +9,7 @@
 //! freed: peers may read and write its memory as long as the process lives.
 
 use std::cell::Cell;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::Result;
@@ -98,7 +99,9 @@ impl Part {
     pub(crate) fn go_elsewhere(&self) -> bool {
         let alone = self.users.get() == 1;
         if alone {
-            self.process.sweep();
+            if let Err(payload) = self.process.sweep() {
+                resume_unwind(payload);
+            }
             HERE.set(None);
         }
         alone

@@ -419,6 +419,50 @@ fn panics_in_the_midst_of_rounds_leave_nothing_in_flight() {
     }
 }
 
+/// The engine drops the closure of a persistent reduction that was freed when something else
+/// begins.
+#[test]
+fn a_destructor_that_panics_in_the_engine_goes_on_after_the_call_and_harms_no_other() {
+    struct Grenade;
+    impl Drop for Grenade {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                resume_unwind(Box::new("a destructor"));
+            }
+        }
+    }
+    for job in carriers(3) {
+        job.run(|world| {
+            let (mut own, mut sum) = ([1u64; 2], [0u64; 2]);
+            let grenade = Grenade;
+            let adding = op::commutative(move |a: u64, b: u64| {
+                let _ = &grenade;
+                a + b
+            });
+            world
+                .scope(|s| {
+                    let mut kept = s.allreduce_init(&mut own[..], &mut sum[..], adding)?;
+                    kept.start()?.wait()
+                })
+                .unwrap();
+            // Whatever begins next drops it. What goes on has been done by all ranks.
+            let mut panics = 0;
+            for round in 1..4u64 {
+                let mut got = 0;
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    let plus = op::commutative(|a: u64, b: u64| a + b);
+                    world.scope(|s| s.iallreduce(&round, &mut got, plus)?.wait().map(drop))
+                }));
+                panics += u32::from(outcome.is_err());
+                assert_eq!(got, 3 * round);
+            }
+            assert_eq!(panics, 1, "the panic goes on once");
+            assert_eq!(world.allreduce(&1u64, op::sum()).unwrap(), 3);
+        })
+        .unwrap();
+    }
+}
+
 #[test]
 fn generalized_requests_end_in_any_order_and_with_any_closure() {
     for job in carriers(2) {

@@ -2,7 +2,8 @@
 //!
 //! A process can join a job once, so this is one test, in a process of its own.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Barrier;
 
@@ -72,6 +73,67 @@ fn threads_take_turns_on_a_rank_and_keep_nothing_of_it() {
         drop(clone);
         let universe: Universe = universe.into_universe().ok().expect("the last one");
         universe.finalize().unwrap();
+    });
+}
+
+/// Panics when it is dropped.
+struct Grenade(&'static str);
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            std::panic::resume_unwind(Box::new(self.0));
+        }
+    }
+}
+
+#[test]
+fn a_turn_ends_with_nothing_of_its_thread_in_the_engine_whatever_panics() {
+    const TEST: &str = "threads::a_turn_ends_with_nothing_of_its_thread_in_the_engine_whatever_panics";
+    in_own_process(TEST, || {
+        let universe = corelace::init().unwrap().serialized().ok().expect("no session");
+        for own_panic in [false, true] {
+            let first = universe.clone();
+            let turn = move || {
+                let shared = Rc::new(Cell::new(0u64));
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    first.with(|world| {
+                        let mut data = [[1u64; 2]; 3];
+                        let [a, b, c] = &mut data;
+                        let op = |text: Option<&'static str>| {
+                            let (grenade, share) = (text.map(Grenade), shared.clone());
+                            op::commutative(move |a: u64, b: u64| {
+                                let _ = &grenade;
+                                share.set(share.get() + 1);
+                                a + b
+                            })
+                        };
+                        let (ops, mut results) = ([Some("first"), Some("second"), None].map(op), [[0; 2]; 3]);
+                        let [one, two, three] = ops;
+                        let [d, e, f] = &mut results;
+                        world.scope(|scope| {
+                            let _kept = (
+                                scope.allreduce_init(&mut a[..], &mut d[..], one)?,
+                                scope.allreduce_init(&mut b[..], &mut e[..], two)?,
+                                scope.allreduce_init(&mut c[..], &mut f[..], three)?,
+                            );
+                            Ok(())
+                        })?;
+                        if own_panic {
+                            std::panic::resume_unwind(Box::new("its own"));
+                        }
+                        Ok(())
+                    })
+                }));
+                let told = *outcome.unwrap_err().downcast::<&str>().unwrap();
+                assert_eq!(told, if own_panic { "its own" } else { "first" });
+                assert_eq!(Rc::strong_count(&shared), 1, "the engine holds no share of a closure");
+                // The turn has ended: this thread may have another.
+                assert_eq!(first.with(|world| world.allreduce(&2u64, op::sum())).unwrap(), 2);
+            };
+            std::thread::spawn(turn).join().unwrap();
+        }
+        assert_eq!(universe.with(|world| world.allreduce(&3u64, op::sum())).unwrap(), 3);
     });
 }
 

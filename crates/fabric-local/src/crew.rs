@@ -10,6 +10,7 @@
 use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
+use std::sync::atomic::{self, AtomicU64};
 
 use ring::ground::Place;
 use ring::linux::{HeavyBarrier, Sharing, yield_core};
@@ -69,6 +70,9 @@ pub(crate) struct Worker {
     shift: Cell<Option<Shift>>,
     /// Used by this worker's thread only.
     spare: Spare,
+    /// How many times a rank has begun to run. Read by the worker's thread only, and by handlers of
+    /// signals there.
+    turns: AtomicU64,
 }
 
 /// What a worker knows of its thread and its job.
@@ -118,6 +122,7 @@ impl Crew {
                 ended: Cell::new(NOBODY),
                 shift: Cell::new(None),
                 spare: Spare::default(),
+                turns: AtomicU64::new(0),
             })
             .collect();
         let spins = waiting.is_roomy() && manner != Manner::Sleep;
@@ -436,6 +441,15 @@ impl Crew {
         unsafe { worker.switch(&self.seats[me as usize].context, next) };
     }
 
+    /// Lets others run until it is the turn of the fiber that runs again, if somebody waits for the
+    /// worker. In a handler of a signal that has interrupted the fiber `me` in its own program.
+    pub(crate) fn interrupt(&self, worker: &Worker, me: u32) {
+        if !worker.is_idle() {
+            worker.ready.push(me);
+            self.hand_over(worker, me);
+        }
+    }
+
     /// The job has stalled: tells the fiber, which then ends; or, where it must not go on, never lets it run again.
     #[cold]
     fn give_up(&self, seat: &Seat) -> Woke {
@@ -506,10 +520,17 @@ impl Worker {
         self.shift.get().expect("the worker has begun its shift")
     }
 
+    /// How many times a rank has begun to run.
+    #[inline(always)]
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns.load(atomic::Ordering::Relaxed)
+    }
+
     /// Tells the hooks whose code this thread runs from now on. A rank keeps the thread until another takes over: most
     /// switches go from one rank straight to the next.
     #[inline(always)]
     pub(crate) fn take_over(&self, rank: u32) {
+        self.turns.store(self.turns() + 1, atomic::Ordering::Relaxed);
         let before = self.current.replace(rank);
         // SAFETY: `begin_shift` was promised that they live while fibers run.
         let hooks = unsafe { self.shift().hooks.as_ref() };

@@ -2,7 +2,8 @@
 //!
 //! Each worker thread owns a block of consecutive ranks and runs those that are ready in turn, each until it parks. A fiber
 //! that parks hands over to the next one itself; the worker gets the thread back when none is ready or one has ended. Nothing
-//! on the way allocates, locks or calls the system.
+//! on the way allocates, locks or calls the system. One that computes for long is interrupted
+//! (`slices`).
 //!
 //! **Invariant:** a fiber is resumed on its worker's thread only, and never again after it has ended, or has come back to the
 //! worker after a stall. `run_fibers` returns when every fiber has ended; only where stalled ones must not go on
@@ -19,6 +20,7 @@ use crate::cores::cores;
 use crate::crew::{Crew, NOBODY, Worker};
 use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
+use crate::slices::Slices;
 use crate::stack::Stacks;
 use crate::switch::Kept;
 
@@ -122,7 +124,12 @@ fn work<T: Send>(
     // SAFETY: the hooks outlive this call, and no fiber of the worker runs after it.
     unsafe { worker.begin_shift(hooks) };
     let found = stacks.found_here();
+    // One rank alone is in nobody's way.
+    let code = if fibers.len() > 1 { &options.code[..] } else { &[] };
+    let mut slices = Slices::new(crew, worker, code);
+    slices.begin();
     Shift { crew, worker, stacks, leaked, first, live: fibers.len(), fibers }.run();
+    drop(slices);
     drop(found);
     starts.into_iter().map(|start| start.outcome).collect()
 }

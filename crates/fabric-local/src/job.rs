@@ -1,6 +1,8 @@
 //! What starts a job and what comes out of it.
 
 use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
 
 use fabric::{Budget, BudgetExceeded, Node};
 use ring::exchange::Exchange;
@@ -34,6 +36,10 @@ pub struct Options {
     pub unwind_stalled: bool,
     /// By which somebody outside makes the ranks look up.
     pub summons: Summons,
+    /// Where the program of each rank lies, which no other rank runs. A fiber that computes there
+    /// for long is interrupted for those that wait for its worker. Empty where that is not known:
+    /// then each has its worker until it parks.
+    pub code: Arc<[Range<usize>]>,
 }
 
 impl Options {
@@ -47,6 +53,7 @@ impl Options {
             budget: None,
             unwind_stalled: true,
             summons: Summons::default(),
+            code: Arc::default(),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | [`state`] | what a thread keeps for the rank that it runs |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
 //! | `inbox` | which parked fiber is woken by whom, across threads |
+//! | `slices` | the end of a long turn |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `summons` | making ranks look up from outside of the job |
 //! | `lock` | a lock that the thread sanitizer understands |
@@ -49,6 +50,8 @@ mod lock;
 #[cfg(loom)]
 pub mod modelled;
 #[cfg(not(loom))]
+mod slices;
+#[cfg(not(loom))]
 pub mod stack;
 #[cfg(not(loom))]
 pub mod state;
@@ -69,6 +72,8 @@ pub use fibers::run_fibers;
 pub use job::{Hooks, NoHooks, Options, Outcome, Stall, no_stacks};
 #[cfg(not(loom))]
 pub use local::LocalFabric;
+#[cfg(not(loom))]
+pub use slices::Whole;
 #[cfg(not(loom))]
 pub use stack::{Stacks, most_mappings, rank_of_stack_address, stack_of_rank};
 #[cfg(not(loom))]

@@ -1,5 +1,6 @@
 //! Ranks as threads or fibers of this process.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use fabric_local::{Hooks, LocalFabric, Options, Outcome, Summons};
@@ -40,6 +41,8 @@ pub struct Cluster<'a> {
     pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
     pub control: Option<Arc<Control>>,
+    /// As [`fabric_local::Options::code`].
+    pub code: Arc<[Range<usize>]>,
     /// Index of the program of each rank, by rank (MPI_APPNUM).
     pub appnum: &'a (dyn Fn(u32) -> Option<u32> + Sync),
 }
@@ -60,6 +63,7 @@ pub(crate) fn run_on_call<T: Send>(
         manner: cluster.settings.manner,
         unwind_stalled: cluster.unwind_stalled,
         summons: summons.clone(),
+        code: cluster.code.clone(),
         ..Options::new(cluster.ranks)
     };
     if cluster.stack_bytes > 0 {

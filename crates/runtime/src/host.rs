@@ -11,6 +11,8 @@ mod on_chip;
 mod progress;
 mod report;
 
+pub use crash::rank_of_code;
+
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
@@ -169,6 +171,7 @@ fn on_host(
         unwind_stalled: false,
         wish,
         control: Some(control.clone()),
+        code: loaded.code.clone().into(),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
     };
     let summons = Summons::default();

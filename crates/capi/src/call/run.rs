@@ -8,7 +8,7 @@ use crate::call::{Call, Scope, Shared, Whose, raise};
 use crate::errors::{Fault, Outcome};
 use crate::process::current::{self, Caller};
 use crate::process::site::{self, stack_pointer};
-use crate::process::{Leave, Phase, Seat, State, Watch};
+use crate::process::{Leave, Phase, Seat, State, Watch, host};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -264,7 +264,9 @@ pub(crate) fn run_any_phase<const N: usize>(
 
 #[inline(never)]
 fn run_words_any_phase(name: &'static str, form: Form, words: *const u64, body: Body<Call>) -> c_int {
-    let Some(state) = current::any_phase() else { return outside(name) };
+    let Some(state) = current::any_phase() else {
+        return elsewhere(name, words, body).unwrap_or_else(|| outside(name));
+    };
     // SAFETY: the caller's array has so many, and lives as long as this call.
     let arguments = unsafe { core::slice::from_raw_parts(words, usize::from(form.words)) };
     let checked = state.check().map(|check| enter_any_phase(check, state, name, arguments));
@@ -276,6 +278,35 @@ fn run_words_any_phase(name: &'static str, form: Form, words: *const u64, body: 
         leave(code);
     }
     code
+}
+
+/// What any thread of the program may ask for in every kind of ranks (sections 11.2.1 and 11.6.1):
+/// these read what is locked, atomic or constant, and nothing else.
+const FOR_ANY_THREAD: [&str; 6] = [
+    "MPI_Initialized",
+    "MPI_Finalized",
+    "MPI_Query_thread",
+    "MPI_Is_thread_main",
+    "MPI_Get_version",
+    "MPI_Get_library_version",
+];
+
+/// One of these on a thread that runs no rank, in a process of several: the answer is that of the
+/// rank whose program calls.
+#[cold]
+#[inline(never)]
+fn elsewhere(name: &'static str, words: *const u64, body: Body<Call>) -> Option<c_int> {
+    if !current::is_hosting() || current::is_forked() || !FOR_ANY_THREAD.contains(&name) {
+        return None;
+    }
+    let instruction = site::caller(stack_pointer!(), u32::MAX).unwrap_or(0);
+    let ask = |state: &'static State| {
+        // SAFETY: as where the body is called otherwise.
+        let outcome = unsafe { body(&Call::in_the_first(state, name), words) };
+        outcome.map_or_else(|fault| fault.code(), |()| MPI_SUCCESS)
+    };
+    // SAFETY: see the list.
+    unsafe { host::with_rank_of_code(instruction, ask) }
 }
 
 /// As [`enter`] for a function that observers are not told of; what is to be told the code that it returns.

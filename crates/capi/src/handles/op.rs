@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use engine::{Builtin, Counted, Datatype};
+use fabric_local::Whole;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -45,6 +46,7 @@ impl UserFunction {
 impl Drop for UserOp {
     fn drop(&mut self) {
         if let UserFunction::WithState(_, Some(destructor), state) = self.function {
+            let _whole = Whole::turn();
             // SAFETY: the program registered this function for this state.
             unsafe { destructor(state) }
         }
@@ -105,6 +107,7 @@ struct Bound {
 
 impl engine::UserFunction for Bound {
     unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Datatype) {
+        let _whole = Whole::turn();
         let types = self.types;
         let known = self.datatype.handle();
         let lives = types.get(known).is_some_and(|present| present.is(&self.datatype));

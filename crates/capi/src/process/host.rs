@@ -4,8 +4,10 @@
 //! rank does not run there: that is what the hooks are for.
 
 use core::ffi::{CStr, c_char, c_int};
+use std::collections::BTreeMap;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fabric_local::Hooks;
 use pmi::HostPlan;
@@ -54,7 +56,9 @@ impl Ranks {
         // The pointer is used by this rank's own thread only; relaxed is enough.
         self.0[rank as usize].store((&raw const *state).cast_mut(), Ordering::Relaxed);
         self.enter(rank);
+        running().insert(rank, Running(&raw const *state));
         let status = main.run();
+        running().remove(&rank);
         let unfinished = state.is_active();
         self.leave(rank);
         self.0[rank as usize].store(ptr::null_mut(), Ordering::Relaxed);
@@ -65,6 +69,35 @@ impl Ranks {
         }
         status
     }
+}
+
+/// The state of a rank that runs, for threads that run none. It stays there as long as it is in the
+/// list.
+struct Running(*const State);
+
+// SAFETY: what other threads may do with a state is said where they get it (`with_rank_of_code`).
+unsafe impl Send for Running {}
+
+static RUNNING: Mutex<BTreeMap<u32, Running>> = Mutex::new(BTreeMap::new());
+
+fn running() -> MutexGuard<'static, BTreeMap<u32, Running>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does something with the rank whose program an instruction is of; with the first that runs, if
+/// that is code that ranks share.
+///
+/// # Safety The caller may be any thread, so it must keep to the parts of the state that are locked
+/// or atomic, call nothing of the program's, and keep no reference.
+pub(crate) unsafe fn with_rank_of_code<R>(
+    instruction: usize,
+    visit: impl FnOnce(&'static State) -> R,
+) -> Option<R> {
+    let running = running();
+    let own = host::rank_of_code(instruction).and_then(|rank| running.get(&rank));
+    let Running(state) = own.or_else(|| running.values().next())?;
+    // SAFETY: a rank that ends takes its state off the list first.
+    Some(visit(unsafe { &**state }))
 }
 
 impl Hooks for Ranks {

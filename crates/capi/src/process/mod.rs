@@ -4,7 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod boot;
 pub(crate) mod current;
 pub(crate) mod facts;
-mod host;
+pub(crate) mod host;
 mod lanes;
 pub(crate) mod site;
 mod state;

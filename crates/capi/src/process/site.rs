@@ -63,6 +63,14 @@ pub(crate) fn distance(stack_pointer: usize, under: u32) -> Option<usize> {
     Some(unwinding::distance(stack_pointer, under)).filter(|distance| *distance != UNKNOWN)
 }
 
+/// The address that the calling entry point returns to, found by unwinding; the rest as in
+/// [`distance`].
+pub(crate) fn caller(stack_pointer: usize, under: u32) -> Option<usize> {
+    let place = stack_pointer + distance(stack_pointer, under)?;
+    // SAFETY: within the frames between the caller's and the program's, all of which are in use.
+    Some(unsafe { core::ptr::with_exposed_provenance::<usize>(place).read() })
+}
+
 /// Code in programs that is not theirs: the entry points of Fortran, one range a rank.
 static BINDINGS: Mutex<Vec<Range<usize>>> = Mutex::new(Vec::new());
 

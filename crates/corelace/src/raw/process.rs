@@ -6,6 +6,7 @@ use std::mem;
 use std::panic::{Location, resume_unwind};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
+use std::thread;
 
 use engine::Error::Stalled;
 use engine::datatype::Basic;
@@ -206,15 +207,23 @@ impl Process {
         }
     }
 
-    /// Makes sure that the engine holds nothing of the program's. Nothing of it is under way.
-    pub fn sweep(&self) {
-        for lease in mem::take(&mut *self.leases.borrow_mut()) {
-            if let Some(lease) = lease.upgrade() {
-                lease.end();
+    /// Makes sure that the engine holds nothing of the program's. Nothing of it is under way. A
+    /// panic of a destructor of the program's is returned when that is so.
+    pub fn sweep(&self) -> thread::Result<()> {
+        // A destructor may lease more.
+        loop {
+            let leases = mem::take(&mut *self.leases.borrow_mut());
+            if leases.is_empty() {
+                break;
             }
+            leases.iter().filter_map(Weak::upgrade).for_each(|lease| lease.end());
         }
-        // Whatever is begun lets go of the plans of persistent collectives that were freed.
-        let _ = self.attempt(|rank| rank.barrier(rank.self_comm()).and_then(Plan::start));
+        // Whatever is begun lets go of the plans of persistent collectives that were freed. A panic
+        // in there would leave them with the engine, so the program does not outlive it.
+        let _ = super::flight::in_flight(|| {
+            self.attempt(|rank| rank.barrier(rank.self_comm()).and_then(Plan::start))
+        });
+        self.panic.borrow_mut().take().map_or(Ok(()), Err)
     }
 
     /// Drops the memory of orphans that have completed meanwhile. An error of theirs concerns nobody.

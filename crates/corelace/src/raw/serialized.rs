@@ -8,6 +8,8 @@
 //! * A sweep before the lock is given up: what the program may keep a share of in spite of that (the closure of a reduction, the type of a view) is
 //!   let go of by the engine, so that both sides count for themselves.
 
+use std::mem;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -74,7 +76,13 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.universe.process().sweep();
+        let swept = self.universe.process().sweep();
         self.mark(None);
+        match swept {
+            Err(payload) if !thread::panicking() => resume_unwind(payload),
+            // The panic that is on its way came first. The destructor of the other's payload may
+            // panic, too.
+            other => mem::forget(other),
+        }
     }
 }

@@ -29,6 +29,13 @@ impl Accumulator {
         Ok(())
     }
 
+    /// Appends a value of higher ranks that is in memory of the same shape, which may be
+    /// overwritten.
+    pub fn append_held(&mut self, b: &mut Builder<'_>, operand: Region) {
+        b.combine(&self.value, &operand);
+        self.replace(operand);
+    }
+
     /// Receives the value of lower ranks and puts it in front; `exchange` sends this one the other way.
     pub fn prepend(&mut self, b: &mut Builder<'_>, from: u32, exchange: bool) -> Result<()> {
         let operand = self.receive(b, from, exchange)?;

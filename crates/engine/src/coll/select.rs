@@ -10,6 +10,8 @@
 
 use alloc::boxed::Box;
 
+use fabric::Fabric;
+
 use crate::schedule::Workshop;
 use crate::values::bounds::{Bound, Bounds};
 
@@ -33,7 +35,8 @@ pub(super) struct Rule<F: 'static> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Needs {
     Nothing,
-    /// A commutative operation.
+    /// A commutative operation; by the table only where results need not be those of shared memory,
+    /// bit by bit.
     Commutative,
     /// A power of two of members.
     PowerOfTwo,
@@ -62,6 +65,9 @@ pub(super) struct Offer {
     pub commutative: bool,
     pub elements: u64,
     pub reach: Reach,
+    /// Other calls of the members may go by memory that they share, in the order of
+    /// `values::pairing`.
+    pub paired: bool,
 }
 
 impl Offer {
@@ -72,7 +78,12 @@ impl Offer {
 
     /// A call with one.
     pub fn reduction(bytes: u64, members: u32, commutative: bool, elements: u64) -> Offer {
-        Offer { bytes, members, commutative, elements, reach: Reach::None }
+        Offer { bytes, members, commutative, elements, reach: Reach::None, paired: false }
+    }
+
+    /// The same where the members may share memory.
+    pub fn on(self, fabric: &dyn Fabric) -> Offer {
+        Offer { paired: fabric.caps().boards, ..self }
     }
 
     fn meets(&self, needs: Needs) -> bool {
@@ -100,6 +111,7 @@ impl Offer {
             && members <= bounds.get(up_to)
             && self.meets(needs)
             && (needs != Needs::Multicast || self.reach == Reach::Pays)
+            && (needs != Needs::Commutative || !self.paired)
     }
 }
 

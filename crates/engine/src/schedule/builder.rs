@@ -128,6 +128,20 @@ impl<'a> Builder<'a> {
         self.plan.as_ref().and_then(|plan| plan.op.as_ref()).is_none_or(Op::is_commutative)
     }
 
+    /// True if operands are to be combined in the order of `values::pairing`, because other calls
+    /// of the members may go by memory that they share.
+    pub fn is_paired(&self) -> bool {
+        self.shop.fabric.caps().boards
+    }
+
+    /// True if operands of this type may be exchanged, and what comes out has the same bits as if
+    /// they were not, if that matters.
+    pub fn may_exchange(&self, datatype: &Datatype) -> bool {
+        let op = self.plan.as_ref().and_then(|plan| plan.op.as_ref());
+        let has_bits = |op: &Op| !self.is_paired() || op.as_builtin().is_none() || op.is_symmetric(datatype);
+        op.is_none_or(|op| op.is_commutative() && has_bits(op))
+    }
+
     /// This member fails, if there is an error, before it has begun: it takes part without data, so that the others end, too.
     pub fn fail(&mut self, error: Option<Error>) {
         if error.is_some() {

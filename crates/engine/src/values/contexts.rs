@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use crate::values::comm::{Comm, Lease, WeakComm};
 use crate::values::ids::ContextId;
 use crate::values::order;
-use crate::values::shared::Locked;
+use crate::values::shared::{LaneBound, Locked};
 
 /// Numbers that may wait for [`Contexts::reclaim`] before somebody must look through the tables.
 const LEAVING: usize = 16;
@@ -36,8 +36,8 @@ pub(crate) struct Contexts {
 struct Numbers {
     /// A bit for each number, set while it is taken.
     taken: Vec<u64>,
-    /// The communicators that have numbers, by these. Each is for threads in its lane.
-    comms: Vec<Option<WeakComm>>,
+    /// The communicators that have numbers, by these.
+    comms: Vec<Option<LaneBound<WeakComm>>>,
     /// Numbers whose communicators have gone, and the lanes that these were in.
     leaving: Vec<(u32, u32)>,
     /// None leaves any more.
@@ -63,7 +63,7 @@ impl Drop for Taken {
             numbers.leaving.push((self.lane, self.number));
         }
         drop(numbers);
-        drop(comm);
+        drop(comm.map(|comm| comm.take_in_lane(self.lane)));
     }
 }
 
@@ -122,7 +122,11 @@ impl Contexts {
             if numbers.comms.len() <= index {
                 numbers.comms.resize_with(index + 1, || None);
             }
-            numbers.comms[index] = Some(comm.weak());
+            #[allow(unsafe_code, reason = "whose lane a communicator is in is known here")]
+            // SAFETY: a communicator is used, and its lease dropped, by threads in its lane; so are
+            // messages of its context, for which `comm_of` looks it up.
+            let bound = unsafe { LaneBound::new(comm.weak(), lane) };
+            numbers.comms[index] = Some(bound);
         }
         let taken = Taken { numbers: self.numbers.clone(), number, lane };
         comm.set_context(ContextId::of_number(number), lane, Rc::new(taken));
@@ -130,7 +134,7 @@ impl Contexts {
 
     /// The communicator of a context, if it is still there. Only for one of this lane.
     pub fn comm_of(&self, context: ContextId) -> Option<Comm> {
-        self.numbers.lock().comms.get(context.number() as usize)?.as_ref()?.get()
+        self.numbers.lock().comms.get(context.number() as usize)?.as_ref()?.in_lane(self.lane).get()
     }
 
     /// From now on no number is used again, so that those who keep books by them do not mix communicators up.

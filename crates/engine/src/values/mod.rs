@@ -15,6 +15,7 @@ pub mod memory;
 pub(crate) mod mode;
 pub mod op;
 pub(crate) mod order;
+pub(crate) mod pairing;
 pub(crate) mod request;
 #[allow(unsafe_code, reason = "the room for what threads share")]
 pub(crate) mod shared;

@@ -226,11 +226,10 @@ pub(crate) struct Locked<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached through `lock` only, by one thread at a time. What of it belongs to a lane (references to a communicator) is
-// left alone but by threads in that lane.
-unsafe impl<T> Send for Locked<T> {}
+// SAFETY: the value is reached through `lock` only, by one thread at a time.
+unsafe impl<T: Send> Send for Locked<T> {}
 // SAFETY: as said.
-unsafe impl<T> Sync for Locked<T> {}
+unsafe impl<T: Send> Sync for Locked<T> {}
 
 impl<T> Locked<T> {
     pub const fn new(value: T) -> Locked<T> {
@@ -248,6 +247,45 @@ impl<T> Locked<T> {
 impl<T> fmt::Debug for Locked<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Locked")
+    }
+}
+
+/// A value for threads in one lane, of which there is one at a time. It may lie where threads in
+/// other lanes come by.
+pub(crate) struct LaneBound<T> {
+    value: T,
+    lane: u32,
+}
+
+// SAFETY: by the promise that was given to `new`, only threads in the lane do anything with the
+// value.
+unsafe impl<T> Send for LaneBound<T> {}
+
+impl<T> LaneBound<T> {
+    /// Binds a value of a lane to it.
+    ///
+    /// # Safety
+    /// Whoever looks at the value, takes it or drops it must be in that lane, or alone in the rank.
+    pub unsafe fn new(value: T, lane: u32) -> LaneBound<T> {
+        LaneBound { value, lane }
+    }
+
+    /// The value, for a thread in this lane.
+    pub fn in_lane(&self, lane: u32) -> &T {
+        debug_assert_eq!(self.lane, lane, "a value of another lane");
+        &self.value
+    }
+
+    /// As [`in_lane`](LaneBound::in_lane), to be dropped there.
+    pub fn take_in_lane(self, lane: u32) -> T {
+        debug_assert_eq!(self.lane, lane, "a value of another lane");
+        self.value
+    }
+}
+
+impl<T> fmt::Debug for LaneBound<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LaneBound({})", self.lane)
     }
 }
 

@@ -62,6 +62,11 @@ fn table() -> Option<&'static Table> {
     unsafe { TABLE.load(Ordering::Acquire).as_ref() }
 }
 
+/// The rank whose copy of the program an instruction is of, in a host of several.
+pub fn rank_of_code(instruction: usize) -> Option<u32> {
+    table()?.rank_of_code(instruction)
+}
+
 /// Gives the calling thread, which runs a rank, a stack for handlers, unless it has one.
 pub(super) fn prepare_thread() {
     // SAFETY: all-zero bytes are a valid stack_t. The memory is leaked: the kernel may use it as long as the thread lives.
@@ -81,9 +86,11 @@ impl Table {
     /// made runs its rank's copy of the program.
     fn rank_at(&self, stack: usize, instruction: usize) -> Option<u32> {
         let by_stack = fabric_local::rank_of_stack_address(stack).map(|(rank, _)| rank);
-        let by_code =
-            || self.code.iter().position(|code| code.contains(&instruction)).map(|rank| rank as u32);
-        by_stack.or_else(by_code)
+        by_stack.or_else(|| self.rank_of_code(instruction))
+    }
+
+    fn rank_of_code(&self, instruction: usize) -> Option<u32> {
+        self.code.iter().position(|code| code.contains(&instruction)).map(|rank| rank as u32)
     }
 
     /// How far into the program of `rank` an instruction is; 0 if it is not of it.

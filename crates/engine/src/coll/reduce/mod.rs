@@ -30,6 +30,14 @@ pub(super) const RULES: &[Rule<Build>] = &[
         build: binomial::build,
     },
     Rule {
+        name: "ordered",
+        bytes: Bound::ReduceTreeBytes,
+        each: Bound::Zero,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ordered::build,
+    },
+    Rule {
         name: "halving_gather",
         bytes: Bound::Any,
         each: Bound::Zero,
@@ -66,6 +74,7 @@ pub(crate) fn plan(shop: Workshop<'_>, reduction: &Reduction, op: &Op, comm: &Co
 /// Writes it into a schedule that may have other parts, and has an operation.
 pub(super) fn write(b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
     let value = &reduction.value;
-    let offer = Offer::reduction(value.bytes(), b.size, b.is_commutative(), value.count());
+    let offer =
+        Offer::reduction(value.bytes(), b.size, b.is_commutative(), value.count()).on(b.shop().fabric);
     choose(b.shop(), NAME, RULES, offer)(b, reduction)
 }

@@ -1,7 +1,10 @@
-//! Binomial tree towards rank 0 that combines in rank order, then one message to the root.
+//! Binomial tree that combines in rank order: pairs of neighbours, then pairs of these, and so on
+//! (`values::pairing`).
 //!
-//! Cost: ceil(log2 p) rounds and n bytes sent, one more of each if the root is not rank 0. No restrictions: this is the form for
-//! non-commutative operations, evaluated as a0 op a1 op … (MPI section 6.9.1).
+//! Cost: ceil(log2 p) rounds and n bytes sent. What a part of the members has combined is at its
+//! first one, or at the root if that is among them, so the result is where it is wanted. No
+//! restrictions: this is also the form for non-commutative operations, evaluated as a0 op a1 op …
+//! (MPI section 6.9.1).
 
 use super::Reduction;
 use crate::coll::accumulator::Accumulator;
@@ -9,26 +12,28 @@ use crate::coll::prelude::*;
 
 pub(in crate::coll) fn build(b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
     let (p, me, root) = (b.size, b.me, reduction.root);
+    // Who has what the members from `first` on have combined, as many as `span` or as there are.
+    let holder = |first: u32, span: u32| if root / span == first / span { root } else { first };
     let mut value = Accumulator::new(&reduction.value, reduction.target.as_ref());
-    let mut distance = 1;
-    while distance < p && me & distance == 0 {
-        if me + distance < p {
-            value.append(b, me + distance, false)?;
+    let mut span = 1;
+    while span < p {
+        let (mine, other) = (me & !(span - 1), (me & !(span - 1)) ^ span);
+        if other < p {
+            let (partner, parent) = (holder(other, span), holder(mine.min(other), 2 * span));
+            if parent != me {
+                b.send(parent, &value.value);
+                return Ok(());
+            }
+            if mine < other {
+                value.append(b, partner, false)?;
+            } else {
+                value.prepend(b, partner, false)?;
+            }
         }
-        distance *= 2;
-    }
-    if me != 0 {
-        b.send(me - (1 << me.trailing_zeros()), &value.value);
-    } else if root != 0 {
-        b.send(root, &value.value);
-    } else if let Some(target) = &reduction.target {
-        value.store(b, target);
-        return Ok(());
+        span *= 2;
     }
     if let Some(target) = &reduction.target {
-        // The root's own value, which may lie there, must have left.
-        b.wait();
-        b.receive(0, target);
+        value.store(b, target);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! MPI_Reduce_scatter_block, MPI_Reduce_scatter and their non-blocking forms (sections 6.10, 6.12.10).
 
+mod halving;
 mod pairwise;
 mod reduce_scatterv;
 
@@ -20,6 +21,14 @@ pub(super) const RULES: &[Rule<Build>] = &[
         members: ANY,
         needs: Needs::Commutative,
         build: pairwise::build,
+    },
+    Rule {
+        name: "halving",
+        bytes: Bound::Any,
+        each: Bound::ReduceScatterRoundBytes,
+        members: ANY,
+        needs: Needs::Elements,
+        build: halving::build,
     },
     Rule {
         name: "reduce_scatterv",
@@ -52,7 +61,7 @@ pub(crate) fn plan(shop: Workshop<'_>, dealing: &Dealing, op: &Op, comm: &Comm) 
     b.set_op(op);
     let (bytes, total) = (dealing.value.bytes(), dealing.value.count());
     b.all_agree_on(bytes);
-    let offer = Offer::reduction(bytes, comm.size(), op.is_commutative(), total);
+    let offer = Offer::reduction(bytes, comm.size(), op.is_commutative(), total).on(shop.fabric);
     choose(shop, NAME, RULES, offer)(&mut b, dealing)?;
     Ok(b.finish())
 }

@@ -14,6 +14,7 @@ use crate::values::comm::Comm;
 use crate::values::memory::board::{Board, NOTE_BYTES, Said};
 use crate::values::memory::hall::Hall;
 use crate::values::memory::{Kernel, Region};
+use crate::values::pairing::{self, Join};
 
 /// This member's part in the next collective of a board.
 pub(super) struct Part<'a> {
@@ -306,22 +307,56 @@ impl<'a> Part<'a> {
         true
     }
 
-    /// Combines the values of all, of which this member has its own, as `short::combine` does it: the highest rank's first.
+    /// Combines the values of all, of which this member has its own, as `short::combine` does it.
     #[inline]
     pub fn combine(&self, own: &[u8], kernel: Kernel, target: &mut [u8]) {
-        let (me, last, lying) = (self.comm.rank(), self.comm.size() - 1, (self.bytes, 0));
-        if me == last {
-            target.copy_from_slice(own);
-        } else {
-            self.board.pick_bytes(last, self.turn, lying, target);
+        const FEW: usize = 4;
+        match pairing::slots(self.comm.size()) {
+            1 => self.combine_with(own, kernel, target, &mut []),
+            ..=FEW => self.combine_with(own, kernel, target, &mut [[0; NOTE_BYTES as usize]; FEW - 1]),
+            _ => self.combine_many(own, kernel, target),
         }
-        for member in (0..last).rev() {
-            if member == me {
-                kernel(own, target);
-            } else {
-                self.board.combine_bytes(member, self.turn, lying, kernel, target);
+    }
+
+    #[inline(never)]
+    fn combine_many(&self, own: &[u8], kernel: Kernel, target: &mut [u8]) {
+        // A board has at most 4096 members, so 12 slots.
+        self.combine_with(own, kernel, target, &mut [[0; NOTE_BYTES as usize]; 11]);
+    }
+
+    /// `others` are the slots but the first, which is the target.
+    #[inline(always)]
+    fn combine_with(
+        &self,
+        own: &[u8],
+        kernel: Kernel,
+        target: &mut [u8],
+        others: &mut [[u8; NOTE_BYTES as usize]],
+    ) {
+        let (me, bytes, lying) = (self.comm.rank(), target.len(), (self.bytes, 0));
+        pairing::in_pairs(self.comm.size(), pairing::DOWNWARDS, |step| match step {
+            Join::Load { member, slot } => {
+                let place = if slot == 0 { &mut *target } else { &mut others[slot - 1][..bytes] };
+                if member == me {
+                    place.copy_from_slice(own);
+                } else {
+                    self.board.pick_bytes(member, self.turn, lying, place);
+                }
             }
-        }
+            Join::Member { member, slot, .. } => {
+                let place = if slot == 0 { &mut *target } else { &mut others[slot - 1][..bytes] };
+                if member == me {
+                    kernel(own, place);
+                } else {
+                    self.board.combine_bytes(member, self.turn, lying, kernel, place);
+                }
+            }
+            Join::Slots { slot: 0, .. } => kernel(&others[0][..bytes], target),
+            Join::Slots { slot, .. } => {
+                let (below, above) = others.split_at_mut(slot);
+                kernel(&above[0][..bytes], &mut below[slot - 1][..bytes]);
+            }
+        });
     }
 
     /// True if what all others have laid down was there, soon.

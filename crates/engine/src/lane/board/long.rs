@@ -6,6 +6,7 @@
 use fabric::{Key, PortalError, Ticket};
 
 use crate::lane::Lane;
+use crate::lane::board::hall::join;
 use crate::lane::board::pair;
 use crate::lane::board::short::{self, Awaits, misfit, slice};
 use crate::lane::board::turn::Turn;
@@ -16,6 +17,7 @@ use crate::values::error::{Error, Result};
 use crate::values::memory::board::Board;
 use crate::values::memory::{Region, Scratch, Whole};
 use crate::values::op::Op;
+use crate::values::pairing::{self, Join};
 
 /// Bytes that are combined at a time, while they are in the core's cache.
 const PIECE: u64 = 64 << 10;
@@ -467,30 +469,56 @@ fn reduce(turn: &mut Turn<'_>, value: &Region, target: Option<&Region>, op: &Op,
     part_company(turn)
 }
 
-/// Combines a slice of all values, a piece at a time.
+/// Combines a slice of all values, a piece at a time, in a place that is no member's but perhaps
+/// this one's own. Operands are in the order of `values::pairing`; each member begins with its
+/// neighbour, so that not all read the same one's memory at the same time.
 #[inline(never)]
 fn combine_slice(turn: &mut Turn<'_>, op: &Op, value: &Region, (first, count): (u64, u64), into: &Region) {
-    let size = value.datatype().size();
+    let (me, members, datatype) = (turn.me(), turn.members(), value.datatype());
+    let size = datatype.size();
+    let is_in_place = value.elements(first, count).same_place(into);
     // What comes from the only other one goes straight to its place, and none of it has to stay in the cache for a third.
-    let is_straight = turn.members() == 2 && !value.elements(first, count).same_place(into);
+    let is_straight = members == 2 && !is_in_place;
     let each = (if is_straight { WHOLE_PIECE } else { PIECE } / size).max(1);
-    let mut operand = (!is_straight).then(|| Scratch::unwritten((each * size) as usize));
+    // A part for each slot but the first, and one for what is fetched to be combined.
+    let slots = pairing::slots(members) as u64;
+    let mut scratch = (!is_straight).then(|| Scratch::unwritten((slots * each * size) as usize));
+    let parts =
+        scratch.as_mut().map_or_else(|| into.elements(0, 0), |parts| parts.region(slots * each, datatype));
+    // Its own value need not be copied if its neighbour's is in the slot, and is in the slot in
+    // place.
+    let begin = if is_in_place || me ^ 1 >= members { me } else { me ^ 1 };
     for (at, many) in steps((first, count), each) {
-        let into = &into.elements(at - first, many);
-        let operand = operand.as_mut().map(|operand| operand.region(many, value.datatype()));
-        combine(turn, op, &value.elements(at, many), into, (at * size, operand.as_ref().unwrap_or(into)));
+        let part = |number: u64| parts.elements(number * each, many);
+        let place = |slot: usize| match slot {
+            0 => into.elements(at - first, many),
+            _ => part(slot as u64 - 1),
+        };
+        let own = value.elements(at, many);
+        pairing::in_pairs(members, pairing::from(begin, members), |step| match step {
+            Join::Load { member, slot } if member == me => {
+                let place = place(slot);
+                if !own.same_place(&place) {
+                    own.copy_to(&place);
+                }
+            }
+            Join::Load { member, slot } => fetch_value(turn, member, at * size, &place(slot)),
+            Join::Member { member, slot, is_low } if member == me => join(op, &own, &place(slot), !is_low),
+            Join::Member { member, slot, is_low } => {
+                let operand = part(slots - 1);
+                fetch_value(turn, member, at * size, &operand);
+                join(op, &operand, &place(slot), !is_low);
+            }
+            Join::Slots { slot, is_low } => join(op, &place(slot + 1), &place(slot), !is_low),
+        });
     }
 }
 
-/// Combines this member's elements with those of the others, which lie from byte `from` on in their values, in the order of ranks from this one on: operations
-/// that a board serves are commutative. What comes goes to the target if that is free for it, else to `operand` first.
+/// Reads from byte `from` on of the value that a member has named in this turn.
 #[inline(never)]
-fn combine(turn: &mut Turn<'_>, op: &Op, value: &Region, target: &Region, (from, operand): (u64, &Region)) {
-    let mut is_free = !value.same_place(target);
-    turn.read(turn.name(), &mut turn.others(), &mut |turn, member| {
+fn fetch_value(turn: &mut Turn<'_>, member: u32, from: u64, into: &Region) {
+    turn.read(turn.name(), &mut [member].into_iter(), &mut |turn, member| {
         let key = key(turn, member, turn.number, 0);
-        fetch(turn, member, &key, from, if is_free { target } else { operand });
-        op.combine(if is_free { value } else { operand }, target);
-        is_free = false;
+        fetch(turn, member, &key, from, into);
     });
 }

@@ -2,7 +2,8 @@
 //!
 //! Cost where every member has a core: one line written and p - 1 read by each for a barrier or a short all-reduction, no message; a broadcast writes one line, which all read. Where
 //! there are many, one of each group reads the lines of its group, and all read what these write: two rounds of √p lines. Where cores are shared: one counter that all raise, one seat that
-//! all read, so that each member runs once a collective. Results do not depend on who comes when: values are combined in the order of ranks, by one member or by several in the same way.
+//! all read, so that each member runs once a collective. Results do not depend on who comes when:
+//! values are combined in the order of `values::pairing`, by one member or by several.
 
 use crate::lane::Lane;
 use crate::lane::board::scan;
@@ -14,6 +15,7 @@ use crate::values::memory::board::{Board, NOTE_BYTES};
 use crate::values::memory::groups::Seats;
 use crate::values::memory::{Aside, Region};
 use crate::values::op::Op;
+use crate::values::pairing::{self, Join};
 
 /// Longest value that every member combines by itself: reading all of it takes less time than meeting twice.
 const COMBINED_BY_ALL: u64 = 512;
@@ -162,15 +164,11 @@ pub(super) fn join(turn: &mut Turn<'_>, call: &Call) {
     };
     match call {
         Call::Allreduce { value, op, .. } if !is_sliced(call, turn.board, turn.meeting) => {
-            // The place of the result is that of the value of who speaks: its own one comes last.
-            let others = Seats { first: joined.start + u32::from(speaks), last: joined.end - 1, step: 1 };
+            let seats = Seats { first: joined.start, last: joined.end - 1, step: 1 };
             let place = place_at(turn, seat, value);
-            if others.first <= others.last {
-                combine((turn.board, turn.number, others), op, value, (0, value.count()), &place);
-                if speaks {
-                    op.combine(value, &place);
-                }
-            }
+            // The place of the result is that of the value of who speaks.
+            let own = speaks.then_some((seat, value));
+            combine((turn.board, turn.number, seats), op, value, (0, value.count()), &place, own);
         }
         Call::Allgather { own, all } if is_collected(turn, all) => {
             let (block, first) = (all.bytes(), joined.start);
@@ -240,14 +238,14 @@ pub(super) fn take(turn: &Turn<'_>, call: &Call) {
         Call::Allreduce { value, target, op } => {
             let (board, number, all) = all_of(turn);
             let seats = if turn.meeting == Meeting::Groups { board.groups.speakers() } else { all };
-            combine((board, number, seats), op, value, (0, value.count()), target);
+            combine((board, number, seats), op, value, (0, value.count()), target, None);
         }
         Call::Reduce { value, target: Some(target), op, root } if me == *root => {
-            combine(all_of(turn), op, value, (0, value.count()), target);
+            combine(all_of(turn), op, value, (0, value.count()), target, None);
         }
         Call::ReduceScatter { dealing, op, .. } => {
             let (first, count) = (dealing.bounds[me as usize], dealing.target.count());
-            combine(all_of(turn), op, &dealing.value, (first, count), &dealing.target);
+            combine(all_of(turn), op, &dealing.value, (first, count), &dealing.target, None);
         }
         Call::Allgather { all, .. } if turn.meeting == Meeting::Groups && is_collected(turn, all) => {
             let groups = turn.board.groups;
@@ -301,7 +299,7 @@ fn combine_by_slices(mut turn: Turn<'_>, value: &Region, target: &Region, op: &O
     let places: smallvec::SmallVec<[Region; 16]> = (0..members).map(place).collect();
     let (first, count) = slice(me);
     let into = target.elements(first, count);
-    combine(all_of(&turn), op, value, (first, count), &into);
+    combine(all_of(&turn), op, value, (first, count), &into, None);
     into.copy_to(&places[me as usize]);
     turn.next()?;
     turn.come();
@@ -325,36 +323,48 @@ fn all_of<'a>(turn: &Turn<'a>) -> (&'a Board, u64, Seats) {
     (turn.board, turn.number, Seats::all(turn.members()))
 }
 
-/// Combines some elements of the values at some seats of the board in a turn, the highest rank's first, in a place that is none of them. What others wrote is copied before it is
-/// combined: a copy waits for many lines of theirs at once.
+/// Combines some elements of the values at some seats of the board in a turn, in a place that is
+/// none of them but that of this member's `own` value, if that is given. What others wrote is
+/// copied before it is combined: a copy waits for many lines of theirs at once.
 fn combine(
     (board, turn, seats): (&Board, u64, Seats),
     op: &Op,
     like: &Region,
     (first, count): (u64, u64),
     into: &Region,
+    own: Option<(u32, &Region)>,
 ) {
     let (datatype, whole) = (like.datatype(), like.bytes());
     let size = datatype.size();
-    let of = |member: u32, first: u64, count: u64| {
-        board.part(member, turn, whole, (first * size, count), datatype)
+    let of = |number: u32, first: u64, count: u64| match (seats.seat(number), own) {
+        (seat, Some((me, value))) if seat == me => value.elements(first, count),
+        (seat, _) => board.part(seat, turn, whole, (first * size, count), datatype),
     };
-    of(seats.last, first, count).copy_to(into);
-    if count * size <= NOTE_BYTES {
-        for member in seats.before_last() {
-            op.combine(&of(member, first, count), into);
-        }
-        return;
-    }
+    let is_short = count * size <= NOTE_BYTES;
+    let slots = pairing::slots(seats.count()) as u64;
     let mut aside = Aside::new();
-    let each = Aside::BYTES / size;
+    // A part for each slot but the first, and one for what is copied.
+    let each = if is_short { count } else { Aside::BYTES / slots / size }.max(1);
     for at in (0..count).step_by(each as usize) {
         let many = each.min(count - at);
-        let operand = aside.region(many, datatype);
-        for member in seats.before_last() {
-            of(member, first + at, many).copy_to(&operand);
-            op.combine(&operand, &into.elements(at, many));
-        }
+        let parts = aside.region(slots * many, datatype);
+        let part = |number: u64| parts.elements(number * many, many);
+        let place = |slot: usize| match slot {
+            0 => into.elements(at, many),
+            _ => part(slot as u64 - 1),
+        };
+        pairing::in_pairs(seats.count(), pairing::DOWNWARDS, |step| match step {
+            Join::Load { member, slot } => of(member, first + at, many).copy_to(&place(slot)),
+            Join::Member { member, slot, .. } if is_short => {
+                op.combine(&of(member, first + at, many), &place(slot));
+            }
+            Join::Member { member, slot, .. } => {
+                let operand = part(slots - 1);
+                of(member, first + at, many).copy_to(&operand);
+                op.combine(&operand, &place(slot));
+            }
+            Join::Slots { slot, .. } => op.combine(&place(slot + 1), &place(slot)),
+        });
     }
 }
 

@@ -26,26 +26,27 @@ impl Seats {
         Seats { first: 0, last: members - 1, step: 1 }
     }
 
-    /// Those before the last, from behind.
+    /// How many these are.
     #[inline]
-    pub fn before_last(self) -> impl Iterator<Item = u32> {
-        let Seats { first, last, step } = self;
-        let mut at = last;
-        core::iter::from_fn(move || {
-            (at != first).then(|| {
-                at -= step;
-                at
-            })
-        })
+    pub fn count(self) -> u32 {
+        (self.last - self.first) / self.step + 1
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn seat(self, number: u32) -> u32 {
+        self.first + number * self.step
     }
 }
 
 impl Groups {
-    /// About as many groups as there are members in one, so that those who speak look at as many of their group as of each other.
+    /// About as many groups as there are members in one, so that those who speak look at as many of
+    /// their group as of each other. A power of two in each: to combine what groups have combined
+    /// is then to combine in the order of `values::pairing`.
     pub const fn of(members: u32) -> Groups {
         let mut size = 1;
-        while size * size < members {
-            size += 1;
+        while 2 * size * size < members {
+            size *= 2;
         }
         Groups::sized(members, size)
     }
@@ -121,10 +122,11 @@ mod tests {
             let led: Vec<u32> = speakers.iter().flat_map(|speaker| groups.led_by(*speaker)).collect();
             assert_eq!(led, (0..members).collect::<Vec<_>>());
             assert!(speakers.iter().all(|speaker| groups.speaks(*speaker)));
-            let down: Vec<u32> = groups.speakers().before_last().collect();
-            assert!(speakers.iter().rev().skip(1).eq(&down));
+            let seats = (0..groups.speakers().count()).map(|number| groups.speakers().seat(number));
+            assert!(speakers.iter().copied().eq(seats));
+            assert!(groups.size().is_power_of_two());
             let most = groups.size() as usize + speakers.len();
-            assert!(most * most <= 4 * (members as usize + most), "{most} of {members}");
+            assert!(most * most <= 5 * (members as usize + most), "{most} of {members}");
         }
     }
 
