@@ -45,8 +45,7 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Programs with arguments.
-const ARGUMENTS: [(&str, &[&str]); 10] = [
-const ARGUMENTS: [(&str, &[&str]); 7] = [
+const ARGUMENTS: [(&str, &[&str]); 11] = [
     // Checks are told of every kind, length and root.
     // That members change their way takes two of them, and more calls.
     ("again.c", &["16"]),

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
-use std::sync::atomic::{self, AtomicU64};
+use std::sync::atomic::AtomicU64;
 
 use ring::ground::Place;
 use ring::linux::{HeavyBarrier, Sharing, yield_core};
@@ -523,14 +523,14 @@ impl Worker {
     /// How many times a rank has begun to run.
     #[inline(always)]
     pub(crate) fn turns(&self) -> u64 {
-        self.turns.load(atomic::Ordering::Relaxed)
+        self.turns.load(Ordering::Relaxed)
     }
 
     /// Tells the hooks whose code this thread runs from now on. A rank keeps the thread until another takes over: most
     /// switches go from one rank straight to the next.
     #[inline(always)]
     pub(crate) fn take_over(&self, rank: u32) {
-        self.turns.store(self.turns() + 1, atomic::Ordering::Relaxed);
+        self.turns.store(self.turns() + 1, Ordering::Relaxed);
         let before = self.current.replace(rank);
         // SAFETY: `begin_shift` was promised that they live while fibers run.
         let hooks = unsafe { self.shift().hooks.as_ref() };

@@ -112,7 +112,7 @@ impl Process {
     /// Unwinds a rank whose job has stalled, once; with the panic of a user's reduction, if there is one.
     #[cold]
     pub fn unwind_if_stalled(&self) {
-        if self.stalled.get() && !std::thread::panicking() && !self.unwound.replace(true) {
+        if self.stalled.get() && !thread::panicking() && !self.unwound.replace(true) {
             self.resume_panic();
             Stall::unwind();
         }
