@@ -24,6 +24,9 @@ const PERIODS: [Duration; 2] = [Duration::from_millis(800), Duration::from_secs(
 /// How long an answer to a person may take: more than a rank sleeps between two looks.
 const PATIENCE: Duration = Duration::from_millis(900);
 
+/// For how long a rank in one of these processes had no core, since the last call.
+type WithoutCore = Box<dyn FnMut(&[u32]) -> Duration>;
+
 /// What the launcher knows of the waits of its ranks.
 pub(crate) struct Hangs {
     on_hang: OnHang,
@@ -42,7 +45,7 @@ pub(crate) struct Hangs {
     /// For how long ranks had no core meanwhile.
     without_core: Duration,
     /// Tells that time, since the last call, of ranks that run in these processes.
-    starved: Box<dyn FnMut(&[u32]) -> Duration>,
+    starved: WithoutCore,
     /// This hang was told of.
     told: bool,
     /// A person wants to see the table, by then at the latest: on standard error, or through [`Visitors`].

@@ -206,7 +206,7 @@ impl Shape<'_> {
         let checked = match (count, datatype) {
             (Some(count), Some(datatype)) => {
                 let reference = if datatype.root_only {
-                    rust_name(datatype).to_string()
+                    rust_name(datatype)
                 } else {
                     format!("Some(&{})", rust_name(datatype))
                 };
