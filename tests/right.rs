@@ -37,6 +37,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),
     ("spawn.c", "starts others, which ranks that share a process cannot"),
+    ("taken_in.c", "weighs what cancelled sends leave, beside which checks keep packets of their own"),
     ("thousands.c", "prints a line a rank"),
     ("tools.c", "counts messages, of which checks have their own"),
     ("tools_threads.c", "counts messages, of which checks have their own"),

@@ -3,7 +3,7 @@
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
 // expect: MPI_Allreduce
-// expect: communicator
+// expect: on the communicator that MPI_Comm_dup [main at
 #include "../wrong.h"
 
 int main(int argc, char **argv)
