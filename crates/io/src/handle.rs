@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::mapping::{self, Mapping};
@@ -25,6 +26,10 @@ pub(crate) struct Handle {
     announcement: u64,
     /// Parts of it can be had as memory.
     maps: bool,
+    /// What threads of this rank have locked. The system gives its locks to an open file, so threads
+    /// that have the same one would share them, and the first to unlock would unlock for all.
+    held: Mutex<Vec<Range<u64>>>,
+    released: Condvar,
 }
 
 /// Where announcements are, and no data.
@@ -59,7 +64,8 @@ impl Handle {
         // No two have the same, as far as chance goes.
         let announcement = ANNOUNCEMENTS.start
             + RandomState::new().build_hasher().finish() % (ANNOUNCEMENTS.end - ANNOUNCEMENTS.start);
-        Ok(Handle { file, name: name.to_owned(), reads, is_seekable, announcement, maps })
+        let (name, held, released) = (name.to_owned(), Mutex::default(), Condvar::new());
+        Ok(Handle { file, name, reads, is_seekable, announcement, maps, held, released })
     }
 
     pub fn name(&self) -> &str {
@@ -159,15 +165,27 @@ impl Handle {
         }
     }
 
-    /// Keeps others out of a part of the file who ask for it, too, until what this returns is dropped, or the process ends in whatever way.
+    /// Keeps others out of a part of the file who ask for it, other threads with this handle too,
+    /// until what this returns is dropped, or the process ends in whatever way.
     pub fn lock(&self, range: &Range<u64>, exclusive: bool) -> Result<Locked<'_>> {
         let kind = if exclusive { libc::F_WRLCK } else { libc::F_RDLCK };
+        let mut held = self.held();
+        while held.iter().any(|other| other.start < range.end && range.start < other.end) {
+            held = self.released.wait(held).unwrap_or_else(PoisonError::into_inner);
+        }
+        held.push(range.clone());
+        drop(held);
+        let locked = Locked { handle: self, range: range.clone() };
         // One who may not read cannot share, and one who may not write cannot exclude.
         self.set_lock(range, kind).map_err(|error| {
             let what = format_args!("lock of bytes {} to {}", range.start, range.end);
             Error::of_system(&self.name, what, &error)
         })?;
-        Ok(Locked { handle: self, range: range.clone() })
+        Ok(locked)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that this one writes without locks from now on, so that nobody writes gaps back, and waits for those who are just doing so. Where the
@@ -175,11 +193,8 @@ impl Handle {
     pub fn announce(&self) {
         let data = 0..ANNOUNCEMENTS.start;
         // Those who announce do not wait for each other, if the system lets them share a lock.
-        let kind = if self.reads { libc::F_RDLCK } else { libc::F_WRLCK };
-        if self.set_lock(&self.own_announcement(), libc::F_WRLCK).is_ok()
-            && self.set_lock(&data, kind).is_ok()
-        {
-            let _ = self.set_lock(&data, libc::F_UNLCK);
+        if self.set_lock(&self.own_announcement(), libc::F_WRLCK).is_ok() {
+            drop(self.lock(&data, !self.reads));
         }
     }
 
@@ -238,5 +253,52 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         // It was locked a moment ago; if the system has lost the file since, there is no lock either.
         let _ = self.handle.set_lock(&self.range, libc::F_UNLCK);
+        let mut held = self.handle.held();
+        if let Some(place) = held.iter().position(|range| *range == self.range) {
+            held.swap_remove(place);
+        }
+        self.handle.released.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn threads_with_one_handle_keep_each_other_out_of_what_they_lock() {
+        let name = std::env::temp_dir().join(format!("corelace-lock-{}", std::process::id()));
+        let mut file = OpenOptions::new();
+        let file = file.read(true).write(true).create(true).truncate(true).open(&name).expect("a file");
+        std::fs::remove_file(&name).expect("it was made");
+        let handle = Handle {
+            file,
+            name: "a file".into(),
+            reads: true,
+            is_seekable: true,
+            announcement: ANNOUNCEMENTS.start,
+            maps: false,
+            held: Mutex::default(),
+            released: Condvar::new(),
+        };
+        let count = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (handle, count) = (&handle, &count);
+                scope.spawn(move || {
+                    for _ in 0..500 {
+                        // All of these have byte 2 in common.
+                        let _locked = handle.lock(&(thread..thread + 3), true).expect("a lock");
+                        let before = count.load(Ordering::Relaxed);
+                        std::thread::yield_now();
+                        count.store(before + 1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 1500);
+        assert_eq!(*handle.held(), []);
     }
 }
