@@ -21,6 +21,9 @@ use crate::status::Visitors;
 /// The shortest and the longest time between two inquiries. Longer than a rank sleeps between two looks: all must be able to answer one
 /// before the next is put.
 const PERIODS: [Duration; 2] = [Duration::from_millis(800), Duration::from_secs(5)];
+/// How much longer, in limits, ranks are waited for that have no core: where there are more of them than
+/// cores, and all poll, they always lack one.
+const MOST_WITHOUT_CORE: u32 = 3;
 /// How long an answer to a person may take: more than a rank sleeps between two looks.
 const PATIENCE: Duration = Duration::from_millis(900);
 
@@ -232,7 +235,7 @@ impl Hangs {
     /// The report, if there is a hang that was not told of.
     fn judge(&mut self, now: Instant) -> Option<Act> {
         // First what needs no look at every rank: this is asked at each event of the launcher.
-        let limit = self.limit + self.without_core;
+        let limit = self.limit + self.without_core.min(MOST_WITHOUT_CORE * self.limit);
         let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= limit);
         if !quiet || self.told || self.on_hang == OnHang::Off {
             return None;

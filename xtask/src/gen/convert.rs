@@ -190,6 +190,10 @@ impl Shape<'_> {
         })
     }
 
+    fn is_among_neighbors(&self) -> bool {
+        self.function.name.to_lowercase().contains("neighbor_")
+    }
+
     /// Null is refused where it cannot be right; with array counts only the implementation knows. MPI_IN_PLACE is refused where the
     /// spec does not have it.
     fn buffer(&self, param: &Param, name: &str) -> Conversion {
@@ -203,6 +207,12 @@ impl Shape<'_> {
         let address =
             if CType::parse(&param.ctype).constant { format!("{name}.cast_mut()") } else { name.to_owned() };
         let unchecked = format!("Buf::new({address})");
+        // Without neighbours there are no blocks, whatever the count.
+        let elements = |count: &Param| match label.as_str() {
+            "sendbuf" if self.is_among_neighbors() => format!("comm.blocks_out({})", rust_name(count)),
+            "recvbuf" if self.is_among_neighbors() => format!("comm.blocks_in({})", rust_name(count)),
+            _ => rust_name(count),
+        };
         let checked = match (count, datatype) {
             (Some(count), Some(datatype)) => {
                 let reference = if datatype.root_only {
@@ -210,7 +220,7 @@ impl Shape<'_> {
                 } else {
                     format!("Some(&{})", rust_name(datatype))
                 };
-                format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count))
+                format!("call.buffer(\"{label}\", {address}, {}, {reference})?", elements(count))
             }
             (Some(count), None) => format!("call.bytes(\"{label}\", {address}, {})?", rust_name(count)),
             _ if described.is_some() => format!("call.parts(\"{label}\", {address})?"),

@@ -83,6 +83,16 @@ impl Comm {
         self.comm.neighbors().map_or(0, |around| around.destinations.len())
     }
 
+    /// The elements of a block for each neighbour that is sent to: none where there is none.
+    pub(crate) fn blocks_out(&self, count: i64) -> i64 {
+        if self.outdegree() == 0 { 0 } else { count }
+    }
+
+    /// The elements of a block of each neighbour that is received from: none where there is none.
+    pub(crate) fn blocks_in(&self, count: i64) -> i64 {
+        if self.indegree() == 0 { 0 } else { count }
+    }
+
     /// Dimensions of its grid: none if it has another topology, or none.
     pub(crate) fn ndims(&self) -> usize {
         match self.comm.topology() {

@@ -11,13 +11,6 @@ use crate::convert::{Buf, Numbers};
 use crate::errors::Outcome;
 use crate::handles::{Comm, Type};
 
-/// The counts of what is sent and received: without neighbours there are no blocks, so that buffers
-/// may be null.
-fn needed(sendcount: i64, recvcount: i64, comm: &Comm) -> (i64, i64) {
-    let of = |count: i64, neighbors| if neighbors == 0 { count.min(0) } else { count };
-    (of(sendcount, comm.outdegree()), of(recvcount, comm.indegree()))
-}
-
 /// Sends the same data to all neighbours and collects equal blocks.
 pub(crate) fn plan_neighbor_allgather(
     call: &Call,
@@ -29,7 +22,7 @@ pub(crate) fn plan_neighbor_allgather(
     recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let (sendcount, recvcount) = needed(sendcount, recvcount, comm);
+    let (sendcount, recvcount) = (comm.blocks_out(sendcount), comm.blocks_in(recvcount));
     let (send, recv) = (sendbuf.send(sendcount, sendtype)?, recvbuf.receive(recvcount, recvtype)?);
     Ok(call.rank().neighbor_allgather(&send, &recv, &comm.comm)?)
 }
@@ -46,8 +39,7 @@ pub(crate) fn plan_neighbor_allgatherv(
     recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let (sendcount, _) = needed(sendcount, 0, comm);
-    let send = sendbuf.send(sendcount, sendtype)?;
+    let send = sendbuf.send(comm.blocks_out(sendcount), sendtype)?;
     let receiving = Shape::new(recvcounts, displs, recvtype)?;
     Ok(call.rank().neighbor_allgatherv(&send, &receiving.receive(recvbuf), &comm.comm)?)
 }
@@ -63,7 +55,7 @@ pub(crate) fn plan_neighbor_alltoall(
     recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let (sendcount, recvcount) = needed(sendcount, recvcount, comm);
+    let (sendcount, recvcount) = (comm.blocks_out(sendcount), comm.blocks_in(recvcount));
     let (send, recv) = (sendbuf.send(sendcount, sendtype)?, recvbuf.receive(recvcount, recvtype)?);
     Ok(call.rank().neighbor_alltoall(&send, &recv, &comm.comm)?)
 }
