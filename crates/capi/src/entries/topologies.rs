@@ -331,8 +331,8 @@ unsafe fn either_MPI_Ineighbor_allgather(call: &Shared, &[sendbuf, sendcount, se
         let recvtype = call.datatype("recvtype", recvtype)?;
         let comm = call.comm("comm", comm)?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
@@ -364,7 +364,7 @@ unsafe fn either_MPI_Ineighbor_allgatherv(call: &Shared, &[sendbuf, sendcount, s
         let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
         let displs = call.numbers("displs", displs, comm.indegree())?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
         let recvbuf = call.parts("recvbuf", recvbuf)?;
         crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
     }
@@ -393,8 +393,8 @@ unsafe fn either_MPI_Ineighbor_alltoall(call: &Shared, &[sendbuf, sendcount, sen
         let recvtype = call.datatype("recvtype", recvtype)?;
         let comm = call.comm("comm", comm)?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
@@ -491,8 +491,8 @@ unsafe fn either_MPI_Neighbor_allgather(call: &Shared, &[sendbuf, sendcount, sen
         let recvcount = call.count("recvcount", recvcount as i64)?;
         let recvtype = call.datatype("recvtype", recvtype)?;
         let comm = call.comm("comm", comm)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
@@ -521,8 +521,8 @@ unsafe fn either_MPI_Neighbor_allgather_init(call: &Shared, &[sendbuf, sendcount
         let comm = call.comm("comm", comm)?;
         let info = call.info("info", info)?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
@@ -553,7 +553,7 @@ unsafe fn either_MPI_Neighbor_allgatherv(call: &Shared, &[sendbuf, sendcount, se
         let comm = call.comm("comm", comm)?;
         let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
         let displs = call.numbers("displs", displs, comm.indegree())?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
         let recvbuf = call.parts("recvbuf", recvbuf)?;
         crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
     }
@@ -587,7 +587,7 @@ unsafe fn either_MPI_Neighbor_allgatherv_init(call: &Shared, &[sendbuf, sendcoun
         let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
         let displs = call.numbers("displs", displs, comm.indegree())?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
         let recvbuf = call.parts("recvbuf", recvbuf)?;
         crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
     }
@@ -615,8 +615,8 @@ unsafe fn either_MPI_Neighbor_alltoall(call: &Shared, &[sendbuf, sendcount, send
         let recvcount = call.count("recvcount", recvcount as i64)?;
         let recvtype = call.datatype("recvtype", recvtype)?;
         let comm = call.comm("comm", comm)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
@@ -645,8 +645,8 @@ unsafe fn either_MPI_Neighbor_alltoall_init(call: &Shared, &[sendbuf, sendcount,
         let comm = call.comm("comm", comm)?;
         let info = call.info("info", info)?;
         let request = call.out("request", request)?;
-        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), comm.blocks_out(sendcount), Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, comm.blocks_in(recvcount), Some(&recvtype))?;
         crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
