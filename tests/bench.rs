@@ -121,10 +121,11 @@ fn counts_of_lines_and_rounds_are_what_one_derives_by_hand() {
     assert_eq!(counts(&table, "barrier", 2)[..3], ["1", "2", "4"], "{table}");
     assert_eq!(counts(&table, "barrier", 2)[3..5], ["1", "3"], "{table}");
     assert_eq!(counts(&table, "barrier", 4)[..3], ["1", "4", "16"], "{table}");
-    // Four groups of five. Who speaks for one looks at four notes, at the first of them once before it is there, writes its own, which others look at, and looks at three more: nine. Each of the others
-    // writes one, and looks at four, at one of them twice.
+    // Five groups of four. The first of a group looks at three notes, at one of them once before it is
+    // there, writes its own, which others look at, and looks at four more: nine. Each of the others
+    // writes one, and looks at five, at one of them twice: seven.
     let of_many = counted("20", "barrier");
-    assert_eq!(counts(&of_many, "barrier", 20)[..3], ["2", "9", "132"], "{of_many}");
+    assert_eq!(counts(&of_many, "barrier", 20)[..3], ["2", "9", "150"], "{of_many}");
     // The root writes a note, three read it; it looks how far they are after as many calls as there are notes, which are more than are counted. By messages: three, two of them one after the other.
     assert_eq!(counts(&table, "bcast", 4)[..3], ["1", "1", "4"], "{table}");
     assert_eq!(counts(&table, "bcast", 4)[3..], ["2", "3", "9.1"], "{table}");
