@@ -48,7 +48,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
     )?;
     let private = |mode: &str, ranks: u64| private_bytes(&prefix, &program, mode, ranks);
     let pieces = [
-        Piece { what: "library, libmpi_abi.so.1", bytes: library(&prefix)?, budget: 5 << 19 },
+        Piece { what: "library, libmpi_abi.so.1", bytes: library(&prefix)?, budget: (26 << 20) / 10 },
         Piece {
             what: "core for a chip, linked: code, constants, data",
             bytes: core(&directory)?,
