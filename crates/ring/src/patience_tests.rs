@@ -230,3 +230,13 @@ fn a_wait_whose_patience_is_over_spins_no_more_when_it_goes_on() {
     assert!(!patience.lasts(patience.rounds_spent(), &stage));
     assert_eq!(stage.wait(&patience, 3 * MS), (3 * MS, false), "the next one is another");
 }
+
+#[test]
+fn a_waiter_whose_process_has_more_threads_than_cores_yields_at_each_look() {
+    let (stage, patience) = (Stage::alone(), Patience::new(LIMIT_NS));
+    assert_eq!(stage.wait(&patience, 100_000), (100_000, false));
+    assert_eq!(stage.yields.get(), 0);
+    stage.crowded.set(true);
+    stage.wait(&patience, 100_000);
+    assert!(stage.yields.get() > 10, "{}", stage.yields.get());
+}

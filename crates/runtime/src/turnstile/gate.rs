@@ -17,8 +17,8 @@ const OPEN_SPINS: u32 = if cfg!(test) { 500 } else { 8 };
 /// longer, and count the sleeps that do not.
 const NAP_NS: u64 = if cfg!(test) { 20_000_000_000 } else { 100_000_000 };
 
-/// The same while the thread that minds the fabric is awake. It sees messages, and stirs; but another
-/// process that sets a flag in shared memory rings for those who sleep only, so this thread looks again.
+/// How long a waiting thread sleeps while the thread that minds the fabric is awake. That one sees
+/// messages, and stirs. A flag that another process sets in shared memory is seen only by a look.
 const SHORT_NAP_NS: u64 = 200_000;
 
 /// Rounds of a wait before it looks after other lanes; then four times as many, and so on; and the most between two looks.
